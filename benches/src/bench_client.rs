@@ -1,0 +1,3 @@
+//! The informers side of the benchmark.
+
+fn main() {}

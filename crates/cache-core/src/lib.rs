@@ -1,0 +1,1 @@
+//! Delta queues and the traits between the stages of a Kubernetes informer.

@@ -1,0 +1,1 @@
+//! A Kubernetes API server in process, for tests and demos.

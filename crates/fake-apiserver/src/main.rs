@@ -1,0 +1,3 @@
+//! `fake-apiserver`: the embedded API server as a program.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Indexed in-memory object store and listers of a Kubernetes informer.

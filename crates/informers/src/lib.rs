@@ -1,0 +1,1 @@
+//! Kubernetes shared informers for Rust: one watch, an indexed cache, many handlers.

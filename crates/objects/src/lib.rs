@@ -1,0 +1,1 @@
+//! How Kubernetes API bytes become objects: typed, packed, metadata-only, dynamic and user-defined.

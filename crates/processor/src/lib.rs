@@ -1,0 +1,1 @@
+//! Fan-out of informer notifications to event handlers.

@@ -1,0 +1,1 @@
+//! The list-and-watch state machine of a Kubernetes informer.

@@ -1,0 +1,1 @@
+//! Kubernetes client configuration, credentials and HTTP transport for informers.

@@ -1,0 +1,1 @@
+//! Typed, delaying and rate-limited work queue with client-go semantics.

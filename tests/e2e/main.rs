@@ -1,0 +1,3 @@
+//! The suite against a control plane, run by `cargo xtask e2e`.
+
+fn main() {}
