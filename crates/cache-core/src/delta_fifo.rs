@@ -64,12 +64,11 @@ impl<T: Object> DeltaFifo<T> {
     /// queues the key unless it is queued already.
     #[doc(alias = "queueActionLocked")]
     fn queue_action(&mut self, name: ObjectName, delta: Delta<T>) {
-        match self.items.get_mut(&name) {
-            Some(deltas) => append(deltas, delta),
-            None => {
-                self.queue.push_back(name.clone());
-                self.items.insert(name, Deltas::new(delta));
-            }
+        if let Some(deltas) = self.items.get_mut(&name) {
+            append(deltas, delta);
+        } else {
+            self.queue.push_back(name.clone());
+            self.items.insert(name, Deltas::new(delta));
         }
     }
 
@@ -248,9 +247,10 @@ impl<T: Object> Queue<T> for DeltaFifo<T> {
             work: Work::Deltas(batch),
             is_in_initial_list: !self.population.has_synced(),
             // Keys overtake one another, so a version is reached only when all is.
-            checkpoint: match self.queue.is_empty() {
-                true => ResourceVersion::new(&self.entered),
-                false => None,
+            checkpoint: if self.queue.is_empty() {
+                ResourceVersion::new(&self.entered)
+            } else {
+                None
             },
         })
     }
@@ -273,3 +273,6 @@ impl<T: Object> Queue<T> for DeltaFifo<T> {
         false
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -234,3 +234,6 @@ impl<T: Object> Queue<T> for InOrderFifo<T> {
         self.entries.len() >= Self::DEPTH
     }
 }
+
+#[cfg(test)]
+mod tests;

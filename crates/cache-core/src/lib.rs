@@ -11,6 +11,8 @@
 //! [`informers`]: https://docs.rs/informers
 
 mod sync;
+#[cfg(test)]
+mod testing;
 
 mod object;
 mod object_name;

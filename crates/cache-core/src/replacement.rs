@@ -147,7 +147,8 @@ impl<T: Object> Replacement<T> {
         };
         let pushed = self.push(item);
         if let Some(place) = place {
-            self.items[place] = self.items.pop().expect("an item was pushed just now");
+            // What was pushed just now takes the place of its earlier version.
+            self.items.swap_remove(place);
         }
         pushed
     }

@@ -1,6 +1,6 @@
 //! [`SharedQueue`]: a delta queue between two tasks.
 
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -64,31 +64,26 @@ impl<T: Object> SharedQueue<T> {
     ///
     /// # Upstream
     /// `Queue.Pop`; there a closed queue is drained first.
-    pub fn pop<'a, R, F>(
-        &'a self,
+    pub async fn pop<R>(
+        &self,
         max: NonZeroUsize,
-        process: F,
-    ) -> impl Future<Output = Result<R, QueueClosed>> + use<'a, R, F, T>
-    where
-        F: FnOnce(Popped<T>) -> R,
-    {
-        let mut process = Some(process);
-        poll_fn(move |cx| {
-            let popped = {
-                let mut state = self.lock();
-                if state.closed {
-                    return Poll::Ready(Err(QueueClosed));
-                }
-                let Some(popped) = state.queue.pop(max) else {
-                    register(&mut state.consumers, cx);
-                    return Poll::Pending;
-                };
-                popped
+        process: impl FnOnce(Popped<T>) -> R,
+    ) -> Result<R, QueueClosed> {
+        let popped = poll_fn(|cx| {
+            let mut state = self.lock();
+            if state.closed {
+                return Poll::Ready(Err(QueueClosed));
+            }
+            let Some(popped) = state.queue.pop(max) else {
+                register(&mut state.consumers, cx);
+                return Poll::Pending;
             };
-            let _done = Done(self);
-            let process = process.take().expect("polled after completion");
-            Poll::Ready(Ok(process(popped)))
+            Poll::Ready(Ok(popped))
         })
+        .await?;
+        // No await from here on: what was taken out is processed in the same poll.
+        let _done = Done(self);
+        Ok(process(popped))
     }
 
     /// Ends every [`pop`](Self::pop), now and later. Changes that arrive afterwards
@@ -264,3 +259,8 @@ impl std::fmt::Display for QueueClosed {
 }
 
 impl std::error::Error for QueueClosed {}
+
+#[cfg(all(test, informers_loom))]
+mod loom_tests;
+#[cfg(all(test, not(informers_loom)))]
+mod tests;
