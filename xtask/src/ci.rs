@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 
 use crate::workspace;
@@ -38,6 +38,7 @@ enum Gate {
 /// What became of a gate.
 enum Outcome {
     Passed(Duration),
+    Failed(Duration),
     /// Not run, and why.
     Skipped(String),
 }
@@ -52,9 +53,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             continue;
         }
         println!("\n==> {}: {}", gate.name(), gate.purpose());
+        let gate_started = Instant::now();
         match gate.run() {
             Ok(outcome) => outcomes.push((gate, outcome)),
             Err(error) => {
+                outcomes.push((gate, Outcome::Failed(gate_started.elapsed())));
                 result = Err(error).with_context(|| format!("gate {} failed", gate.name()));
                 break;
             }
@@ -64,6 +67,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     for (gate, outcome) in &outcomes {
         match outcome {
             Outcome::Passed(time) => println!("{:>8}  passed in {}", gate.name(), seconds(*time)),
+            Outcome::Failed(time) => {
+                println!("{:>8}  failed after {}", gate.name(), seconds(*time))
+            }
             Outcome::Skipped(reason) => println!("{:>8}  skipped: {reason}", gate.name()),
         }
     }
@@ -107,12 +113,7 @@ impl Gate {
                 Some(("RUSTDOCFLAGS", "-D warnings")),
             )?,
             Gate::Tidy => tidy::run()?,
-            // A target folder of its own: the flag changes every crate below.
-            Gate::Loom => cargo(
-                "test -p informers-cache-core -p informers-processor --lib loom \
-                 --target-dir target/loom",
-                Some(("RUSTFLAGS", "--cfg informers_loom")),
-            )?,
+            Gate::Loom => loom()?,
             Gate::E2e => {
                 if let Err(reason) = e2e::binaries_available() {
                     println!("skipped: {reason:#}");
@@ -134,6 +135,26 @@ fn cargo(arguments: &str, flags: Option<(&str, &str)>) -> Result<()> {
             .args(arguments.split_whitespace())
             .envs(flags),
     )
+}
+
+/// Runs the model checks, and fails where there are none: a filter that matches nothing passes.
+fn loom() -> Result<()> {
+    // A target folder of its own: the flag changes every crate below.
+    let arguments = "test -p informers-cache-core -p informers-processor --lib \
+                     --target-dir target/loom loom";
+    let flags = Some(("RUSTFLAGS", "--cfg informers_loom"));
+    cargo(arguments, flags)?;
+    let listing = shell::read(
+        shell::cargo()
+            .current_dir(workspace::root()?)
+            .args(arguments.split_whitespace())
+            .args(["--quiet", "--", "--list", "--format", "terse"])
+            .envs(flags),
+    )?;
+    if !listing.lines().any(|line| line.ends_with(": test")) {
+        bail!("`cargo {arguments}` finds no test");
+    }
+    Ok(())
 }
 
 fn seconds(time: Duration) -> String {

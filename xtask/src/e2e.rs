@@ -22,14 +22,12 @@ mod versions;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 
 use self::interrupt::Interrupt;
 use self::versions::Kubernetes;
-use crate::shell;
 
 /// What to run, and against what.
 #[derive(Debug, Args)]
@@ -106,6 +104,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if options.serve && provider == ProviderName::Fake {
         bail!("the fake server is a program: cargo run -p informers-fake-apiserver");
     }
+    provider.check(options)?;
     let interrupt = Interrupt::install()?;
     // Before anything is started: a suite that does not compile needs no control plane.
     let program = (!options.serve).then(suite::build).transpose()?;
@@ -163,6 +162,16 @@ impl ProviderName {
             ProviderName::Fake => "fake",
         }
     }
+
+    /// Whether it can work here; the error says what is missing.
+    fn check(self, options: &Options) -> Result<()> {
+        match self {
+            ProviderName::Binaries => binaries::available(),
+            ProviderName::Kind => kind::available(),
+            ProviderName::Kubeconfig => existing::Existing::from_options(options).map(drop),
+            ProviderName::Fake => Ok(()),
+        }
+    }
 }
 
 /// Binaries, else kind, whichever works here.
@@ -192,12 +201,4 @@ fn start(
         ProviderName::Kubeconfig => Box::new(existing::Existing::from_options(options)?),
         ProviderName::Fake => Box::new(existing::Embedded),
     })
-}
-
-/// Fails with an error that tells what to install where `program` is not on the `PATH`.
-fn require(program: &str) -> Result<Command> {
-    match shell::which(program) {
-        Some(path) => Ok(Command::new(path)),
-        None => bail!("{program} is not installed (not on the PATH)"),
-    }
 }

@@ -6,6 +6,7 @@ mod documents;
 mod layers;
 mod manifests;
 mod markdown;
+mod names;
 mod sources;
 mod words;
 
@@ -47,6 +48,7 @@ const RULES: &[Rule] = &[
     words::check,
     manifests::check,
     documents::check,
+    names::check,
 ];
 
 /// Prints every violation; an error if there is one.

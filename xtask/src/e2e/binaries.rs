@@ -34,7 +34,6 @@ pub(super) fn available() -> Result<()> {
 
 impl Binaries {
     pub(super) fn start(options: &Options, interrupt: &Interrupt) -> Result<Self> {
-        available()?;
         let programs = match assets() {
             Some(folder) => in_folder(&folder)?,
             None => build::programs(options.kubernetes)?,

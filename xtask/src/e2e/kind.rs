@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
 use super::interrupt::Interrupt;
-use super::{ControlPlane, Options, require, suite};
+use super::{ControlPlane, Options, suite};
 use crate::{shell, workspace};
 
 /// A cluster that exists. Deleted when dropped, so also after a failure half-way.
@@ -29,8 +29,12 @@ struct Cluster {
 
 /// Whether this provider can work here; the error says what is missing.
 pub(super) fn available() -> Result<()> {
-    require("kind").context("see https://kind.sigs.k8s.io/docs/user/quick-start/")?;
-    let running = require("docker")?
+    for program in ["kind", "docker"] {
+        if shell::which(program).is_none() {
+            bail!("{program} is not installed (not on the PATH)");
+        }
+    }
+    let running = Command::new("docker")
         .args(["version", "--format", "{{.Server.Version}}"])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -44,7 +48,6 @@ pub(super) fn available() -> Result<()> {
 
 impl Kind {
     pub(super) fn start(options: &Options, run_id: &str, interrupt: &Interrupt) -> Result<Self> {
-        available()?;
         let folder = tempfile::Builder::new()
             .prefix("informers-kind-")
             .tempdir()

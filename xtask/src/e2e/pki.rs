@@ -33,7 +33,10 @@ impl Pki {
             folder: folder.to_owned(),
         };
         pki.write("ca.crt", &pki.authority.pem())?;
-        pki.write("service-account.key", &KeyPair::generate()?.serialize_pem())?;
+        let key = KeyPair::generate()?;
+        pki.write("service-account.key", &key.serialize_pem())?;
+        // The API server reads no public key out of a private one of this encoding.
+        pki.write("service-account.pub", &key.public_key_pem())?;
         pki.issue_serving_certificate()?;
         Ok(pki)
     }
@@ -94,6 +97,7 @@ mod tests {
             ("serving.crt", "CERTIFICATE"),
             ("serving.key", "PRIVATE KEY"),
             ("service-account.key", "PRIVATE KEY"),
+            ("service-account.pub", "PUBLIC KEY"),
         ] {
             let text = fs::read_to_string(pki.file(name)).expect("the file is there");
             assert!(

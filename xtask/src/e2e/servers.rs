@@ -275,6 +275,8 @@ fn apiserver_arguments(
         "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
         "--authorization-mode=RBAC".to_owned(),
         "--service-cluster-ip-range=10.0.0.0/24".to_owned(),
+        // Without it a watch that is open holds up the end for a minute.
+        "--shutdown-watch-termination-grace-period=3s".to_owned(),
         // No controller makes service accounts here, and pods are made all the same.
         "--disable-admission-plugins=ServiceAccount".to_owned(),
     ]
@@ -284,7 +286,7 @@ fn apiserver_arguments(
         file("cert-dir", "certificates"),
         file("tls-cert-file", "serving.crt"),
         file("tls-private-key-file", "serving.key"),
-        file("service-account-key-file", "service-account.key"),
+        file("service-account-key-file", "service-account.pub"),
         file("service-account-signing-key-file", "service-account.key"),
         file("token-auth-file", "tokens.csv"),
     ]);
