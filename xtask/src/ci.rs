@@ -68,7 +68,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         match outcome {
             Outcome::Passed(time) => println!("{:>8}  passed in {}", gate.name(), seconds(*time)),
             Outcome::Failed(time) => {
-                println!("{:>8}  failed after {}", gate.name(), seconds(*time))
+                println!("{:>8}  failed after {}", gate.name(), seconds(*time));
             }
             Outcome::Skipped(reason) => println!("{:>8}  skipped: {reason}", gate.name()),
         }

@@ -11,16 +11,20 @@ use super::interrupt::Interrupt;
 use super::{ControlPlane, Options, suite};
 use crate::{shell, workspace};
 
-/// A cluster that exists. Deleted when dropped, so also after a failure half-way.
+/// A cluster that was begun. Deleted when dropped, so also after a failure half-way.
 pub(super) struct Kind {
     cluster: Cluster,
     deleted: bool,
+    /// Where the logs go after a failure.
+    logs: PathBuf,
     _folder: TempDir,
 }
 
 /// What the commands of kind are made from.
 #[derive(Debug)]
 struct Cluster {
+    /// kind itself: a program and perhaps arguments that come before all others.
+    kind: Vec<OsString>,
     name: String,
     image: String,
     config: Option<PathBuf>,
@@ -53,14 +57,41 @@ impl Kind {
             .tempdir()
             .context("cannot create a temporary folder")?;
         let cluster = Cluster::from_options(options, run_id, folder.path());
+        let logs = workspace::root()?.join("target").join("e2e-logs");
+        Self::create(cluster, logs, folder, interrupt)
+    }
+
+    fn create(
+        cluster: Cluster,
+        logs: PathBuf,
+        folder: TempDir,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        // What we did not create we must not delete.
+        if shell::read(&mut cluster.list())?
+            .lines()
+            .any(|name| name == cluster.name)
+        {
+            bail!("there is a kind cluster {} already", cluster.name);
+        }
         let kind = Self {
             cluster,
             deleted: false,
+            logs,
             _folder: folder,
         };
-        // A failure drops `kind`, and with it what was created so far.
-        suite::run_interruptible(&mut kind.cluster.create(), interrupt)?;
+        if let Err(error) = suite::run_interruptible(&mut kind.cluster.create(), interrupt) {
+            if let Err(error) = kind.export_logs() {
+                eprintln!("warning: {error:#}");
+            }
+            return Err(error);
+        }
         Ok(kind)
+    }
+
+    fn export_logs(&self) -> Result<()> {
+        println!("logs of the cluster: {}", self.logs.display());
+        shell::run(&mut self.cluster.export_logs(&self.logs))
     }
 
     fn delete(&mut self) -> Result<()> {
@@ -95,13 +126,7 @@ impl ControlPlane for Kind {
     }
 
     fn stop(mut self: Box<Self>, failed: bool) -> Result<()> {
-        let logs = if failed {
-            let folder = workspace::root()?.join("target").join("e2e-logs");
-            println!("logs of the cluster: {}", folder.display());
-            shell::run(&mut self.cluster.export_logs(&folder))
-        } else {
-            Ok(())
-        };
+        let logs = if failed { self.export_logs() } else { Ok(()) };
         self.delete().and(logs)
     }
 }
@@ -109,6 +134,7 @@ impl ControlPlane for Kind {
 impl Cluster {
     fn from_options(options: &Options, run_id: &str, folder: &Path) -> Self {
         Self {
+            kind: vec!["kind".into()],
             name: options
                 .kind_name
                 .clone()
@@ -122,21 +148,29 @@ impl Cluster {
         }
     }
 
-    fn create(&self) -> Command {
-        let mut command = Command::new("kind");
-        command.args([
-            "create",
-            "cluster",
-            "--name",
-            &self.name,
-            "--image",
-            &self.image,
-        ]);
-        // Our own file: the user's kubeconfig keeps its current context.
+    fn kind(&self) -> Command {
+        let mut words = self.kind.iter();
+        let mut command = Command::new(words.next().map_or("kind".as_ref(), OsString::as_os_str));
+        command.args(words);
         command
+    }
+
+    fn list(&self) -> Command {
+        let mut command = self.kind();
+        command.args(["get", "clusters"]);
+        command
+    }
+
+    fn create(&self) -> Command {
+        let mut command = self.kind();
+        command
+            .args(["create", "cluster", "--name", &self.name])
+            .args(["--image", &self.image])
+            // Our own file: the user's kubeconfig keeps its current context.
             .arg("--kubeconfig")
             .arg(&self.kubeconfig)
-            .args(["--wait", "180s"]);
+            // What fails is kept until its logs are collected; it is deleted in any case.
+            .args(["--wait", "180s", "--retain"]);
         if let Some(config) = &self.config {
             command.arg("--config").arg(config);
         }
@@ -144,7 +178,7 @@ impl Cluster {
     }
 
     fn export_logs(&self, folder: &Path) -> Command {
-        let mut command = Command::new("kind");
+        let mut command = self.kind();
         command
             .args(["export", "logs"])
             .arg(folder)
@@ -153,77 +187,14 @@ impl Cluster {
     }
 
     fn delete(&self) -> Command {
-        let mut command = Command::new("kind");
-        command.args(["delete", "cluster", "--name", &self.name]);
-        command.arg("--kubeconfig").arg(&self.kubeconfig);
+        let mut command = self.kind();
+        command
+            .args(["delete", "cluster", "--name", &self.name])
+            .arg("--kubeconfig")
+            .arg(&self.kubeconfig);
         command
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn cluster(options: &Options) -> Cluster {
-        Cluster::from_options(options, "1a2b", Path::new("run"))
-    }
-
-    fn kubeconfig() -> String {
-        Path::new("run").join("kubeconfig").display().to_string()
-    }
-
-    #[test]
-    fn create_names_cluster_image_and_own_kubeconfig() {
-        assert_eq!(
-            shell::describe(&cluster(&Options::binaries()).create()),
-            format!(
-                "kind create cluster --name informers-e2e-1a2b --image kindest/node:v1.37.0 \
-                 --kubeconfig {} --wait 180s",
-                kubeconfig()
-            )
-        );
-    }
-
-    #[test]
-    fn create_follows_the_options() {
-        let options = Options {
-            kind_name: Some("mine".to_owned()),
-            kind_image: Some("local/node:1".to_owned()),
-            kind_config: Some("kind.yaml".into()),
-            ..Options::binaries()
-        };
-        assert_eq!(
-            shell::describe(&cluster(&options).create()),
-            format!(
-                "kind create cluster --name mine --image local/node:1 --kubeconfig {} \
-                 --wait 180s --config kind.yaml",
-                kubeconfig()
-            )
-        );
-    }
-
-    #[test]
-    fn image_follows_the_version() {
-        let options = Options {
-            kubernetes: "1.34".parse().expect("a known version"),
-            ..Options::binaries()
-        };
-        assert_eq!(cluster(&options).image, "kindest/node:v1.34.0");
-    }
-
-    #[test]
-    fn logs_and_deletion_name_the_same_cluster() {
-        let cluster = cluster(&Options::binaries());
-        assert_eq!(
-            shell::describe(&cluster.export_logs(Path::new("logs"))),
-            "kind export logs logs --name informers-e2e-1a2b"
-        );
-        assert_eq!(
-            shell::describe(&cluster.delete()),
-            format!(
-                "kind delete cluster --name informers-e2e-1a2b --kubeconfig {}",
-                kubeconfig()
-            )
-        );
-    }
-}
+mod tests;
