@@ -290,3 +290,6 @@ impl<T> Contents<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

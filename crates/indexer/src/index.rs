@@ -346,3 +346,6 @@ fn heap_bytes(places: &[Place]) -> usize {
         places => size_of::<Vec<Place>>() + size_of_val(places),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -184,3 +184,6 @@ impl<T> fmt::Debug for Indexers<T> {
         f.debug_list().entries(self.names()).finish()
     }
 }
+
+#[cfg(test)]
+mod tests;

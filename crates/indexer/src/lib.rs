@@ -30,6 +30,9 @@ pub use snapshot::Snapshot;
 pub use store::Store;
 pub use thread_safe_store::{ReplaceOutcome, StoreChange, ThreadSafeStore};
 
+#[cfg(test)]
+mod testing;
+
 /// Whether so little of a table is in use that making a new one is worth it. Each time
 /// at least three times as many removals went before, so the cost is spread.
 fn is_sparse(used: usize, capacity: usize) -> bool {

@@ -136,3 +136,6 @@ impl<T> fmt::Debug for NamespaceLister<T> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

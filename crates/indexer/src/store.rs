@@ -315,3 +315,6 @@ fn index_of<'a, T>(contents: &'a Contents<T>, name: &str) -> Result<&'a Index, U
         name: name.to_owned(),
     })
 }
+
+#[cfg(test)]
+mod tests;
