@@ -112,3 +112,8 @@ pub use rate_limiter::{
     default_item_based_rate_limiter,
 };
 pub use work_queue::WorkQueue;
+
+/// The example in the README compiles too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

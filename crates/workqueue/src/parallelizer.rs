@@ -47,6 +47,7 @@ where
         });
     }
     while let Some(worker) = running.join_next().await {
+        // The only other error is a worker that was aborted; nobody else can do that.
         if let Err(error) = worker
             && let Ok(panic) = error.try_into_panic()
         {

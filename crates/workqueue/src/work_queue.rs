@@ -42,9 +42,9 @@ use crate::state::{Drain, QueueState, Step, Wakes};
 /// # Locks
 ///
 /// One lock over line, delays and metrics, one over the rate limiter; never both at
-/// once, and never across an `.await`. `Eq`, `Hash` and `Clone` of the item, the order's
-/// methods and the metrics sink run under the first, the limiter's methods under the
-/// second: none of them may call the queue.
+/// once, and never across an `.await`. `Eq`, `Hash`, `Clone` and `Drop` of the item, the
+/// order's methods and the metrics sink run under the first, the limiter's methods under
+/// the second: none of them may call the queue.
 ///
 /// # Shutdown
 ///
@@ -191,8 +191,7 @@ impl<T: Clone + Eq + Hash + Send + 'static> WorkQueue<T> {
     /// Waits for the next item and hands it out; `None` tells the worker to leave,
     /// because the queue is shutting down and nothing is in line.
     ///
-    /// Workers that wait are served in the order in which they began to, and a worker
-    /// that finds items waiting gives way to other tasks from time to time.
+    /// A worker that always finds an item gives way to other tasks from time to time.
     ///
     /// # Cancel safety
     ///

@@ -146,6 +146,28 @@ async fn threads_racing_for_items_miss_no_wake_up() {
     assert_eq!(queue.metrics().work_duration.count, u64::from(ITEMS));
 }
 
+// As many additions as waiting workers at the same moment: each must be woken.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn threads_that_begin_to_wait_while_items_are_added_all_get_one() {
+    const WORKERS: u32 = 4;
+    for round in 0..2_000 {
+        let queue = WorkQueue::<u32>::new("rounds");
+        let mut tasks = JoinSet::new();
+        for item in 0..WORKERS {
+            let getter = queue.clone();
+            tasks.spawn(async move {
+                let item = getter.get().await.expect("the queue is not shut down");
+                item.detach();
+            });
+            let queue = queue.clone();
+            tasks.spawn(async move { queue.add(item) });
+        }
+        timeout(ms(10_000), join(tasks))
+            .await
+            .unwrap_or_else(|_| panic!("a worker sleeps beside an item in round {round}"));
+    }
+}
+
 // Scenario: TestLen; Q7
 #[test]
 fn len_counts_each_waiting_item_once_and_none_in_flight() {
@@ -364,18 +386,20 @@ impl Hash for Key {
 // A worker that always finds an item must not starve the other tasks of its thread.
 #[tokio::test(start_paused = true)]
 async fn worker_with_endless_work_gives_way() {
+    const ENDLESS: u64 = 50_000;
     let queue = WorkQueue::new("endless");
     queue.add(0_u64);
     let mut workers = JoinSet::new();
     let busy = queue.clone();
     workers.spawn(async move {
         while let Some(item) = busy.get().await {
-            busy.add(*item + 1);
+            if *item < ENDLESS {
+                busy.add(*item + 1);
+            }
         }
     });
-    for _ in 0..3 {
-        yield_now().await;
-    }
-    assert!(queue.metrics().work_duration.count > 0);
+    yield_now().await;
+    let done = queue.metrics().work_duration.count;
+    assert!(done > 0 && done < ENDLESS, "{done} items in a row");
     workers.shutdown().await;
 }

@@ -58,7 +58,10 @@ async fn leader_dropped_hands_the_deadline_to_another_worker() {
     yield_now().await;
     drop(leader);
     let start = Instant::now();
-    let first = workers.join_next().await.expect("two workers wait");
+    let first = timeout(ms(1_000), workers.join_next())
+        .await
+        .expect("a worker watches the deadline")
+        .expect("two workers wait");
     assert_eq!(first.expect("no worker panics"), Some("a"));
     assert_eq!(start.elapsed(), ms(100));
     queue.shut_down();
@@ -81,9 +84,8 @@ async fn leader_that_leaves_with_an_item_hands_the_deadline_on() {
     }
     yield_now().await;
     queue.add("now");
-    let mut order = Vec::new();
-    while let Some(worker) = workers.join_next().await {
-        order.push(worker.expect("no worker panics"));
-    }
+    let order = timeout(ms(1_000), workers.join_all())
+        .await
+        .expect("a worker watches the deadline");
     assert_eq!(order, [(Some("now"), ms(0)), (Some("late"), ms(100))]);
 }

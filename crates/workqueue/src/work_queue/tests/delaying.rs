@@ -176,6 +176,18 @@ fn queue_outside_of_a_runtime_takes_delayed_items() {
     assert_eq!(queue.metrics().delayed, 1);
 }
 
+#[test]
+fn get_outside_of_a_runtime_needs_none_while_no_delay_is_in_use() {
+    let queue = WorkQueue::new("no runtime");
+    let mut get = pin!(queue.get());
+    assert!(poll_once(get.as_mut()).is_pending());
+    queue.add("foo");
+    match poll_once(get.as_mut()) {
+        Poll::Ready(item) => assert_eq!(item.as_deref(), Some(&"foo")),
+        Poll::Pending => panic!("the added item is in line"),
+    }
+}
+
 // Scenario: TestRateLimitingQueue; Q9
 #[tokio::test(start_paused = true)]
 async fn rate_limited_item_waits_longer_each_time_until_forgotten() {
