@@ -35,7 +35,13 @@ pub(super) fn available() -> Result<()> {
 impl Binaries {
     pub(super) fn start(options: &Options, interrupt: &Interrupt) -> Result<Self> {
         let programs = match assets() {
-            Some(folder) => in_folder(&folder)?,
+            Some(folder) => {
+                println!(
+                    "using the programs in {}, whatever their version",
+                    folder.display()
+                );
+                in_folder(&folder)?
+            }
             None => build::programs(options.kubernetes)?,
         };
         println!("starting etcd and kube-apiserver");

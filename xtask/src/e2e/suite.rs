@@ -99,9 +99,10 @@ impl Run<'_> {
         let seed = self.options.seed.unwrap_or_else(random);
         let suite = &self.options.suite;
         println!(
-            "suite {suite}, seed {seed}; again with: \
-             cargo xtask e2e --provider {} --suite {suite} --seed {seed}",
-            self.provider.name()
+            "suite {suite}, seed {seed}; again with: cargo xtask e2e --provider {} \
+             --kubernetes {} --suite {suite} --seed {seed}",
+            self.provider.name(),
+            self.options.kubernetes
         );
         let mut command = Command::new(&self.program.path);
         command
