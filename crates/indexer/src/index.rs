@@ -16,7 +16,7 @@ use crate::slot_table::SlotTable;
 ///
 /// # Memory
 /// 16 bytes a slot, and 4 bytes (up to 8 while a bucket grows) for each value of an
-/// object; a value itself takes about 90 bytes and its text.
+/// object; a value itself takes about 70 bytes and its text.
 pub(crate) struct Index {
     buckets: Vec<Option<Bucket>>,
     free: Vec<u32>,

@@ -238,6 +238,7 @@ fn values_that_were_unique_leave_nothing_behind() {
         store.apply(things.iter().map(put).collect(), None);
     }
     assert_eq!(tags(&store).len(), 50_000);
+    lock::read(store.contents()).assert_invariants();
     let full = structure();
     for round in 0..50 {
         let names = (0..1000).map(|i| remove(&format!("ns/{round}-{i}")));
