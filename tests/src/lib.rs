@@ -1,1 +1,12 @@
-//! Shared helpers of the integration suites.
+//! What the integration suites share: a plain HTTP writer, a handler that checks what it
+//! is told, and a proxy that breaks connections.
+
+mod history;
+mod proxy;
+mod raw;
+mod wait;
+
+pub use history::{History, Told};
+pub use proxy::TcpProxy;
+pub use raw::RawApi;
+pub use wait::until;

@@ -1,6 +1,7 @@
 //! [`Transform`]: the user's function applied to each object at entry.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -9,8 +10,8 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// queue: drop fields nobody reads, or refuse the object.
 ///
 /// # Contract
-/// Must not change name, namespace, UID or resource version. An error makes the
-/// object [`Undecodable`](crate::Undecodable): reported, kept out of the way, healed
+/// Must not change name, namespace, UID or resource version. An error or a
+/// panic makes the object [`Undecodable`](crate::Undecodable): reported, kept out of the way, healed
 /// by its next good version.
 ///
 /// # Upstream
@@ -41,9 +42,11 @@ impl<T> Transform<T> {
         })
     }
 
-    /// Applies it.
+    /// Applies it; a panic is a refusal.
     pub(crate) fn apply(&self, obj: T) -> Result<T, BoxError> {
-        (self.0)(obj)
+        // What the transform owns may be in any state afterwards; that is its business.
+        catch_unwind(AssertUnwindSafe(|| (self.0)(obj)))
+            .unwrap_or_else(|_| Err("it panicked".into()))
     }
 }
 

@@ -76,8 +76,8 @@ pub enum Buffer {
     /// two objects among each other may change.
     ///
     /// # Memory
-    /// At most `max` notifications, or else one for each object that exists and two for
-    /// each deletion that waits; about 150 bytes more for each than when unbounded.
+    /// At most `max` notifications, and beyond them one for each object and two for each
+    /// deletion; about 150 bytes more for each than when unbounded.
     Coalescing {
         /// How many notifications may wait before they are merged.
         max: NonZeroUsize,

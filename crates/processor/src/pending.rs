@@ -118,7 +118,7 @@ impl<T: Object> Pending<T> {
         self.ring.front().map(|entry| entry.since)
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, not(informers_loom)))]
     pub(crate) fn capacity(&self) -> usize {
         self.ring.capacity()
     }

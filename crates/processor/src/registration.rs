@@ -105,9 +105,7 @@ impl HandlerRegistration {
     ///
     /// # Cancel safety
     /// Dropping it leaves nothing behind.
-    pub fn wait_for_sync(
-        &self,
-    ) -> impl Future<Output = Result<(), HandlerGone>> + Send + use<> {
+    pub fn wait_for_sync(&self) -> impl Future<Output = Result<(), HandlerGone>> + Send + use<> {
         let listener = Arc::clone(&self.listener);
         async move {
             tokio::select! {

@@ -36,7 +36,7 @@ impl WakerSet {
         std::mem::take(&mut self.waiting).into_values()
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, not(informers_loom)))]
     pub(crate) fn len(&self) -> usize {
         self.waiting.len()
     }

@@ -75,6 +75,14 @@ impl<T: Object> SharedProcessor<T> {
         late
     }
 
+    /// Stops for good, without waiting: as [`shutdown`](Self::shutdown) by
+    /// [`ShutdownMode::Drop`], up to step 2. For owners that are dropped.
+    pub fn close(&self) {
+        for listener in self.stop() {
+            listener.close();
+        }
+    }
+
     /// Takes no more handlers and notifications; answers those that have to end.
     fn stop(&self) -> Vec<Arc<ProcessorListener<T>>> {
         let mut state = self.inner.lock();

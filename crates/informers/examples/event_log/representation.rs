@@ -1,0 +1,226 @@
+//! From a resource and a representation on the command line to an informer of that type.
+
+use std::sync::Arc;
+
+use informers::{
+    ApiResource, FromWire, InformerOptions, Object, PartialObjectMetadata, ReflectorOptions,
+    Resource, SharedIndexInformer, SharedInformerFactory, WatchError,
+    WatchErrorHandler,
+};
+use k8s_openapi::api::{
+    admissionregistration::v1 as admission, apps::v1 as apps, autoscaling::v2 as autoscaling,
+    batch::v1 as batch, coordination::v1 as coordination, core::v1 as core,
+    discovery::v1 as discovery, events::v1 as events, networking::v1 as networking,
+    policy::v1 as policy, rbac::v1 as rbac, scheduling::v1 as scheduling, storage::v1 as storage,
+};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1 as apiextensions;
+use serde_json::{Map, Value, json};
+
+use crate::args::{Args, Representation};
+use crate::log::{Log, chain, rv};
+
+/// The command line asks for something that there is not.
+pub(crate) struct Unsupported(pub(crate) String);
+
+/// Calls `$run` with the compiled type of a resource.
+macro_rules! compiled {
+    ($resource:expr, $($type:ty),+ $(,)?) => {
+        [$((
+            <$type as Resource>::api_resource(),
+            Runners {
+                eager: |args, factory, log| Box::pin(run::<$type>(args, factory, log)),
+                metadata: |args, factory, log| {
+                    Box::pin(run::<PartialObjectMetadata<$type>>(args, factory, log))
+                },
+            },
+        )),+]
+        .into_iter()
+        .find(|(resource, _)| is_named(resource, $resource))
+    };
+}
+
+type Run = for<'a> fn(
+    &'a Args,
+    &'a SharedInformerFactory,
+    &'a Log,
+) -> std::pin::Pin<Box<dyn Future<Output = ()> + 'a>>;
+
+struct Runners {
+    eager: Run,
+    metadata: Run,
+}
+
+/// Whether `text` names the resource: a plural of core/v1, or `group/version/plural`.
+fn is_named(resource: &ApiResource, text: &str) -> bool {
+    let full = format!("{}/{}/{}", resource.group, resource.version, resource.plural);
+    match text.matches('/').count() {
+        0 => resource.group.is_empty() && resource.version == "v1" && resource.plural == text,
+        1 => resource.group.is_empty() && full.trim_start_matches('/') == text,
+        _ => full == text || full.strip_prefix('/').is_some_and(|core| text == format!("core/{core}")),
+    }
+}
+
+fn known(resource: &str) -> Option<(ApiResource, Runners)> {
+    compiled!(
+        resource,
+        core::Pod,
+        core::Node,
+        core::ConfigMap,
+        core::Secret,
+        core::Service,
+        core::Endpoints,
+        core::Event,
+        core::Namespace,
+        core::ServiceAccount,
+        core::PersistentVolume,
+        core::PersistentVolumeClaim,
+        core::ReplicationController,
+        core::LimitRange,
+        core::ResourceQuota,
+        core::PodTemplate,
+        apps::Deployment,
+        apps::StatefulSet,
+        apps::DaemonSet,
+        apps::ReplicaSet,
+        apps::ControllerRevision,
+        batch::Job,
+        batch::CronJob,
+        networking::Ingress,
+        networking::IngressClass,
+        networking::NetworkPolicy,
+        coordination::Lease,
+        rbac::Role,
+        rbac::RoleBinding,
+        rbac::ClusterRole,
+        rbac::ClusterRoleBinding,
+        policy::PodDisruptionBudget,
+        storage::StorageClass,
+        storage::CSIDriver,
+        storage::CSINode,
+        storage::VolumeAttachment,
+        discovery::EndpointSlice,
+        events::Event,
+        autoscaling::HorizontalPodAutoscaler,
+        scheduling::PriorityClass,
+        admission::MutatingWebhookConfiguration,
+        admission::ValidatingWebhookConfiguration,
+        apiextensions::CustomResourceDefinition,
+    )
+}
+
+/// Runs the informer that the command line asks for, to its end.
+pub(crate) async fn watch(
+    args: &Args,
+    factory: &SharedInformerFactory,
+    log: &Log,
+) -> Result<(), Unsupported> {
+    let compiled = known(&args.resource);
+    match (args.representation, compiled) {
+        (Representation::Eager, Some((_, runners))) => (runners.eager)(args, factory, log).await,
+        (Representation::Metadata, Some((_, runners))) => {
+            (runners.metadata)(args, factory, log).await;
+        }
+        (Representation::Dynamic, compiled) => {
+            let resource = match compiled {
+                Some((resource, _)) => resource,
+                None => any_resource(&args.resource)?,
+            };
+            let informer = factory.dynamic_with_options(resource, args.scope(), options(args));
+            observe(args, factory, log, &informer).await;
+        }
+        (Representation::Packed, Some(_)) => {
+            return Err(Unsupported("packed objects are not supported yet".to_owned()));
+        }
+        (Representation::Eager | Representation::Packed | Representation::Metadata, None) => {
+            return Err(Unsupported(format!(
+                "there is no compiled type for {}; try --representation dynamic",
+                args.resource
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The resource that `text` names, whatever it is.
+fn any_resource(text: &str) -> Result<ApiResource, Unsupported> {
+    let parts: Vec<_> = text.split('/').map(str::to_owned).collect();
+    match <[String; 3]>::try_from(parts) {
+        Ok([group, version, plural]) => {
+            let group = if group == "core" { String::new() } else { group };
+            Ok(ApiResource::from_gvr(group, version, plural))
+        }
+        Err(parts) if parts.len() == 1 => Ok(ApiResource::from_gvr("", "v1", text.to_owned())),
+        Err(_) => Err(Unsupported(format!(
+            "{text:?} is neither a plural of core/v1 nor group/version/plural"
+        ))),
+    }
+}
+
+fn options<T: Object>(args: &Args) -> InformerOptions<T> {
+    let reflector = ReflectorOptions {
+        initial: args.initial(),
+        ..ReflectorOptions::default()
+    };
+    InformerOptions::new()
+        .with_queue(args.queue())
+        .with_resync_period(args.resync())
+        .with_reflector(reflector)
+}
+
+async fn run<T: Resource + FromWire>(args: &Args, factory: &SharedInformerFactory, log: &Log) {
+    let informer = factory.informer_with_options::<T>(args.scope(), options(args));
+    observe(args, factory, log, &informer).await;
+}
+
+async fn observe<T: Object>(
+    args: &Args,
+    factory: &SharedInformerFactory,
+    log: &Log,
+    informer: &SharedIndexInformer<T>,
+) {
+    let end = tokio::time::Instant::now() + args.run_for();
+    let log = *log;
+    let handler: WatchErrorHandler = Arc::new(move |failure: &WatchError| {
+        let status = failure.error.status();
+        let code = status.map(|status| status.code);
+        let reason = status.map(|status| status.reason.as_str());
+        let reason = reason.filter(|reason| !reason.is_empty());
+        log.error(code, reason, &chain(failure));
+    });
+    let registered = informer
+        .set_watch_error_handler(handler)
+        .map_err(|error| error.to_string())
+        .and_then(|()| informer.add_event_handler(log).map_err(|error| error.to_string()));
+    let registration = match registered {
+        Ok(registration) => registration,
+        Err(error) => {
+            log.error(None, None, &error);
+            return;
+        }
+    };
+    factory.start();
+    tokio::select! {
+        synced = registration.wait_for_sync() => {
+            if synced.is_ok() {
+                log.line(&json!({"op": "synced"}));
+            }
+            tokio::time::sleep_until(end).await;
+        }
+        () = tokio::time::sleep_until(end) => {}
+    }
+    // What is in the store has then been told.
+    if let Err(late) = factory.shutdown_with_drain(std::time::Duration::from_secs(2)).await {
+        tracing::warn!(%late, "the end did not wait any longer");
+    }
+    let store = informer.store();
+    let mut objects = Map::new();
+    store.for_each(|name, obj| {
+        objects.insert(name.to_string(), Value::from(rv(&**obj)));
+    });
+    let version = informer.last_sync_resource_version();
+    log.line(&json!({
+        "op": "store",
+        "rv": version.map_or(String::new(), |version| version.to_string()),
+        "objects": objects,
+    }));
+}
