@@ -80,8 +80,6 @@ pub enum ContractError {
     NoInitialEventsEnd,
     /// A watch of initial events was closed before their end, several times.
     InitialEventsCutShort,
-    /// The end of the initial events came without a resource version.
-    InitialEventsWithoutResourceVersion,
 }
 
 impl Error {
@@ -292,13 +290,10 @@ impl fmt::Display for ContractError {
             Self::TruncatedList => "the API server's list ended before its metadata",
             Self::EndlessList => "the API server's list continues at the page just given",
             Self::NoInitialEventsEnd => {
-                "the API server did not end the initial events of a watch in time"
+                "the API server sends no bookmark that ends the initial events of a watch"
             }
             Self::InitialEventsCutShort => {
                 "the API server closed the watch before the end of the initial events"
-            }
-            Self::InitialEventsWithoutResourceVersion => {
-                "the API server ended the initial events without a resource version"
             }
         })
     }

@@ -65,6 +65,11 @@ impl StatusError {
                 || (timeout && cause.message.contains(TOO_LARGE))
         }) || (timeout && self.message.contains(TOO_LARGE))
     }
+
+    /// Whether the server has trouble of its own: 429, and 5xx.
+    pub(crate) fn is_server_trouble(&self) -> bool {
+        self.code == 429 || (500..600).contains(&self.code)
+    }
 }
 
 impl fmt::Display for StatusError {

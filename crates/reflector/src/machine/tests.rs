@@ -1,0 +1,3 @@
+//! The decisions as data: what came, and what comes next.
+
+use super::*;
