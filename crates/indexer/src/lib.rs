@@ -1,3 +1,5 @@
+//! Indexed in-memory object store and listers of a Kubernetes informer.
+//!
 #![doc = include_str!("../README.md")]
 
 mod lock;
