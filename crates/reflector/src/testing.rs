@@ -269,7 +269,7 @@ impl ListerWatcher<Obj> for FakeServer {
     fn watch(&self, options: WatchOptions) -> WatchStart<Obj> {
         let answer = self.answer(&watch_line(&options));
         Box::pin(async move {
-            let answer = after_wait(&answer).await;
+            let answer = answer.as_str();
             if answer == "no answer" {
                 return pending().await;
             }
