@@ -39,9 +39,9 @@ mod subscription;
 mod resync_schedule;
 mod shared_processor;
 
-#[cfg(all(test, informers_loom))]
+#[cfg(test)]
 mod loom_tests;
-#[cfg(all(test, not(informers_loom)))]
+#[cfg(test)]
 mod test_objects;
 
 pub use async_handler::AsyncHandler;

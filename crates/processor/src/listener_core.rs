@@ -102,8 +102,8 @@ impl<T: Object> ListenerCore<T> {
     }
 
     /// Takes out what waits, for the caller to drop once it holds no lock.
-    pub(crate) fn clear(&mut self) -> impl Drop + use<T> {
-        self.pending.clear()
+    pub(crate) fn take_pending(&mut self) -> Pending<T> {
+        self.pending.take()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -133,5 +133,5 @@ impl<T: Object> ListenerCore<T> {
     }
 }
 
-#[cfg(all(test, not(informers_loom)))]
+#[cfg(test)]
 mod tests;

@@ -2,6 +2,8 @@
 //! `RUSTFLAGS="--cfg informers_loom" cargo test -p informers-processor --lib loom
 //! --target-dir target/loom`.
 
+#![cfg(informers_loom)]
+
 use std::future::poll_fn;
 use std::sync::Arc;
 

@@ -91,13 +91,11 @@ impl<T: Object> Mailbox<T> {
     /// Waits for something to do.
     pub(crate) fn poll_work(&self, cx: &Context<'_>) -> Poll<Work> {
         let mut state = lock(&self.state);
-        match state.work() {
-            Some(work) => Poll::Ready(work),
-            None => {
-                state.consumer = Some(cx.waker().clone());
-                Poll::Pending
-            }
+        if let Some(work) = state.work() {
+            return Poll::Ready(work);
         }
+        state.consumer = Some(cx.waker().clone());
+        Poll::Pending
     }
 
     /// Takes the next notification: from here on its callback is in flight.
@@ -143,7 +141,7 @@ impl<T: Object> Mailbox<T> {
         let (dropped, consumer) = {
             let mut state = lock(&self.state);
             state.phase = Phase::Closed;
-            (state.core.clear(), state.consumer.take())
+            (state.core.take_pending(), state.consumer.take())
         };
         drop(dropped);
         if let Some(consumer) = consumer {
@@ -161,11 +159,10 @@ impl<T: Object> Mailbox<T> {
 
 impl<T: Object> State<T> {
     fn work(&self) -> Option<Work> {
-        match self.phase {
-            Phase::Closed => Some(Work::Over),
-            Phase::Open | Phase::Finishing if !self.core.is_empty() => Some(Work::Waiting),
-            Phase::Finishing => Some(Work::Over),
-            Phase::Open => None,
+        match (self.phase, self.core.is_empty()) {
+            (Phase::Open | Phase::Finishing, false) => Some(Work::Waiting),
+            (Phase::Finishing, true) | (Phase::Closed, _) => Some(Work::Over),
+            (Phase::Open, true) => None,
         }
     }
 }

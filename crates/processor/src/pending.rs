@@ -52,12 +52,7 @@ impl<T: Object> Pending<T> {
             ring: VecDeque::with_capacity(INITIAL_CAPACITY),
             coalescing: match buffer {
                 Buffer::Unbounded => None,
-                Buffer::Coalescing { max } => Some(Coalescing {
-                    max,
-                    head: 0,
-                    names: VecDeque::new(),
-                    newest: HashMap::new(),
-                }),
+                Buffer::Coalescing { max } => Some(Coalescing::new(max)),
             },
         }
     }
@@ -90,23 +85,17 @@ impl<T: Object> Pending<T> {
         Some(entry.notification)
     }
 
-    /// Takes all out, for the caller to drop once it holds no lock.
-    pub(crate) fn clear(&mut self) -> impl Drop + use<T> {
-        let coalescing = self.coalescing.as_ref().map(|coalescing| Coalescing {
-            max: coalescing.max,
-            head: 0,
-            names: VecDeque::new(),
-            newest: HashMap::new(),
-        });
-        Cleared {
-            _pending: std::mem::replace(
-                self,
-                Self {
-                    ring: VecDeque::new(),
-                    coalescing,
-                },
-            ),
-        }
+    /// Takes the whole line, for the caller to drop once it holds no lock; what is left is
+    /// empty, and has no room either.
+    pub(crate) fn take(&mut self) -> Self {
+        let empty = Self {
+            ring: VecDeque::new(),
+            coalescing: self
+                .coalescing
+                .as_ref()
+                .map(|coalescing| Coalescing::new(coalescing.max)),
+        };
+        std::mem::replace(self, empty)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -137,16 +126,16 @@ impl<T: Object> Pending<T> {
     }
 }
 
-/// A line on its way out.
-struct Cleared<T> {
-    _pending: Pending<T>,
-}
-
-impl<T> Drop for Cleared<T> {
-    fn drop(&mut self) {}
-}
-
 impl Coalescing {
+    fn new(max: NonZeroUsize) -> Self {
+        Self {
+            max,
+            head: 0,
+            names: VecDeque::new(),
+            newest: HashMap::new(),
+        }
+    }
+
     /// Where in the ring the newest entry of `name` is.
     fn newest_at(&self, name: &ObjectName) -> Option<usize> {
         let number = *self.newest.get(name)?;
@@ -202,5 +191,5 @@ fn merge<T: Object>(waiting: &Notification<T>, new: &Notification<T>) -> Option<
     }
 }
 
-#[cfg(all(test, not(informers_loom)))]
+#[cfg(test)]
 mod tests;

@@ -63,8 +63,8 @@ pub(crate) struct ProcessorListener<T> {
 enum Slot<T> {
     /// Here, until the processor starts.
     Waiting(AnyHandler<T>),
-    /// With a task.
-    Running(AbortHandle),
+    /// With a task, or on the way to it: then there is no handle yet.
+    Running(Option<AbortHandle>),
     /// Elsewhere: the listener is a stream's.
     Stream,
     /// It was dropped without ever running.
@@ -118,29 +118,35 @@ impl<T: Object> ProcessorListener<T> {
     }
 
     /// Gives the handler to a task of its own. Does nothing if it has one, or never will.
+    /// To be called under no lock.
     pub(crate) fn start(
         self: &Arc<Self>,
         runtime: &Handle,
         tasks: &TaskTracker,
         executor: &Arc<dyn HandlerExecutor>,
     ) {
-        let mut slot = self.slot();
-        match std::mem::replace(&mut *slot, Slot::Gone) {
-            Slot::Waiting(handler) => {
-                let finish = Finish(Arc::clone(self));
-                let task = match handler {
-                    AnyHandler::Blocking(handler) => {
-                        let runner = Runner { handler, finish };
-                        tasks.spawn_on(run(runner, Arc::clone(executor)), runtime)
-                    }
-                    AnyHandler::Async(handler) => {
-                        tasks.spawn_on(run_async(Runner { handler, finish }), runtime)
-                    }
-                };
-                *slot = Slot::Running(task.abort_handle());
+        let handler = {
+            let mut slot = self.slot();
+            match std::mem::replace(&mut *slot, Slot::Running(None)) {
+                Slot::Waiting(handler) => handler,
+                other => {
+                    *slot = other;
+                    return;
+                }
             }
-            other => *slot = other,
-        }
+        };
+        // Under no lock: a runtime that is going away drops the handler right here.
+        let finish = Finish(Arc::clone(self));
+        let task = match handler {
+            AnyHandler::Blocking(handler) => {
+                let runner = Runner { handler, finish };
+                tasks.spawn_on(run(runner, Arc::clone(executor)), runtime)
+            }
+            AnyHandler::Async(handler) => {
+                tasks.spawn_on(run_async(Runner { handler, finish }), runtime)
+            }
+        };
+        *self.slot() = Slot::Running(Some(task.abort_handle()));
     }
 
     /// No callback starts after this returns; what waits is dropped.
@@ -176,8 +182,8 @@ impl<T: Object> ProcessorListener<T> {
     /// the last, and `finished` is set after it.
     pub(crate) fn abort(&self) {
         match &*self.slot() {
-            Slot::Running(task) => task.abort(),
-            Slot::Waiting(_) | Slot::Stream | Slot::Gone => {}
+            Slot::Running(Some(task)) => task.abort(),
+            Slot::Running(None) | Slot::Waiting(_) | Slot::Stream | Slot::Gone => {}
         }
     }
 

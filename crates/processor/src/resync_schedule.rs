@@ -154,5 +154,5 @@ fn effective(requested: Duration, check_period: Duration) -> Duration {
     }
 }
 
-#[cfg(all(test, not(informers_loom)))]
+#[cfg(test)]
 mod tests;

@@ -1,6 +1,5 @@
 //! [`SharedProcessor`]: the fan-out to all handlers of an informer.
 
-use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -128,19 +127,25 @@ impl<T: Object> SharedProcessor<T> {
     ///
     /// # Panics
     /// Outside a tokio runtime.
+    ///
+    /// # Upstream
+    /// The beginning of `sharedProcessor.run`.
     #[doc(alias = "run")]
     pub fn start(&self) {
-        let mut state = self.inner.lock();
-        match state.phase {
-            Phase::Waiting => {}
-            Phase::Running(_) | Phase::Stopped => return,
-        }
         let runtime = Handle::current();
-        for listener in &*state.listeners {
+        let listeners = {
+            let mut state = self.inner.lock();
+            match state.phase {
+                Phase::Waiting => {}
+                Phase::Running(_) | Phase::Stopped => return,
+            }
+            state.schedule.start();
+            state.phase = Phase::Running(runtime.clone());
+            Arc::clone(&state.listeners)
+        };
+        for listener in &*listeners {
             listener.start(&runtime, &self.inner.tasks, &self.inner.executor);
         }
-        state.schedule.start();
-        state.phase = Phase::Running(runtime);
     }
 
     /// Adds a handler. It is told of `initial` first, as adds of the initial list, then
@@ -162,7 +167,7 @@ impl<T: Object> SharedProcessor<T> {
     ) -> Result<HandlerRegistration, ProcessorStopped> {
         let name = handler.name();
         let handler = AnyHandler::Blocking(Box::new(handler));
-        let listener = self.add(Some(handler), name, options, initial, informer_synced)?;
+        let listener = self.add(Some(handler), &name, options, initial, informer_synced)?;
         Ok(self.registration(listener))
     }
 
@@ -179,7 +184,7 @@ impl<T: Object> SharedProcessor<T> {
     ) -> Result<HandlerRegistration, ProcessorStopped> {
         let name = handler.name();
         let handler = AnyHandler::Async(Box::new(handler));
-        let listener = self.add(Some(handler), name, options, initial, informer_synced)?;
+        let listener = self.add(Some(handler), &name, options, initial, informer_synced)?;
         Ok(self.registration(listener))
     }
 
@@ -193,8 +198,7 @@ impl<T: Object> SharedProcessor<T> {
         initial: Vec<Arc<T>>,
         informer_synced: SyncFlag,
     ) -> Result<Subscription<T>, ProcessorStopped> {
-        let name = Cow::Borrowed("subscription");
-        let listener = self.add(None, name, options, initial, informer_synced)?;
+        let listener = self.add(None, "subscription", options, initial, informer_synced)?;
         let registration = self.registration(Arc::clone(&listener));
         Ok(Subscription::new(listener, registration))
     }
@@ -202,14 +206,14 @@ impl<T: Object> SharedProcessor<T> {
     fn add(
         &self,
         handler: Option<AnyHandler<T>>,
-        default_name: Cow<'static, str>,
+        default_name: &str,
         options: HandlerOptions,
         initial: Vec<Arc<T>>,
         informer_synced: SyncFlag,
     ) -> Result<Arc<ProcessorListener<T>>, ProcessorStopped> {
         let name: Arc<str> = match options.name {
             Some(name) => name.into(),
-            None => Arc::from(&*default_name),
+            None => default_name.into(),
         };
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         let listener = Arc::new(ProcessorListener::new(
@@ -226,7 +230,7 @@ impl<T: Object> SharedProcessor<T> {
         });
         listener.mailbox.add(initial, now);
 
-        let (grant, check_period) = {
+        let (runtime, grant, check_period) = {
             let mut state = self.inner.lock();
             let runtime = match &state.phase {
                 Phase::Stopped => return Err(ProcessorStopped { handler: name }),
@@ -238,11 +242,11 @@ impl<T: Object> SharedProcessor<T> {
             listener.is_syncing.store(is_syncing, Ordering::Release);
             Arc::make_mut(&mut state.listeners).push(Arc::clone(&listener));
             state.prune();
-            if let Some(runtime) = runtime {
-                listener.start(&runtime, &self.inner.tasks, &self.inner.executor);
-            }
-            (grant, state.schedule.check_period())
+            (runtime, grant, state.schedule.check_period())
         };
+        if let Some(runtime) = runtime {
+            listener.start(&runtime, &self.inner.tasks, &self.inner.executor);
+        }
         report(grant, &name, options.resync_period, check_period);
         Ok(listener)
     }
@@ -423,5 +427,5 @@ impl fmt::Display for ProcessorStopped {
 
 impl Error for ProcessorStopped {}
 
-#[cfg(all(test, not(informers_loom)))]
+#[cfg(test)]
 mod tests;

@@ -114,5 +114,5 @@ impl Drop for SyncFlagWait {
     }
 }
 
-#[cfg(all(test, not(informers_loom)))]
+#[cfg(test)]
 mod tests;

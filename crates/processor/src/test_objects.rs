@@ -1,5 +1,7 @@
 //! Doubles for the tests of this crate.
 
+#![cfg(not(informers_loom))]
+
 use std::sync::{Arc, Mutex};
 
 use informers_cache_core::{DeleteReason, Deleted, Object, ObjectName};

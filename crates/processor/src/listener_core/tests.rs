@@ -1,5 +1,7 @@
 //! Statistics and the report of slow handlers.
 
+#![cfg(not(informers_loom))]
+
 use super::*;
 use crate::test_objects::{Thing, add, initial};
 

@@ -1,6 +1,8 @@
 //! The processor as its users see it: paused clock, callbacks inline, unless a test says
 //! otherwise.
 
+#![cfg(not(informers_loom))]
+
 use std::collections::BTreeMap;
 
 use informers_cache_core::{Deleted, ObjectName};

@@ -1,5 +1,7 @@
 //! One task's view of the flag; `loom_tests` has the interleavings.
 
+#![cfg(not(informers_loom))]
+
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};

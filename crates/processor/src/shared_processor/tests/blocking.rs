@@ -216,3 +216,38 @@ fn runtime_gone_drops_the_handler_and_says_so() {
     processor.distribute(add("a", 1), false);
     assert_eq!(registration.stats().depth, 0);
 }
+
+// No user code under a lock: the handler's drop calls back into the processor.
+#[test]
+fn handler_added_to_a_runtime_gone_may_call_back_when_dropped() {
+    struct AsksWhenDropped(SharedProcessor<Thing>, Log);
+
+    impl Drop for AsksWhenDropped {
+        fn drop(&mut self) {
+            self.1
+                .push(format!("{} left", self.0.registrations().len()));
+        }
+    }
+
+    let processor = processor();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    runtime.block_on(async { processor.start() });
+    drop(runtime);
+    let log = Log::default();
+    let guard = AsksWhenDropped(processor.clone(), log.clone());
+    let registration = processor
+        .add_listener(
+            HandlerFuncs::<Thing>::new().on_add(move |_, _| {
+                let _ = &guard;
+            }),
+            HandlerOptions::new(),
+            Vec::new(),
+            synced(),
+        )
+        .unwrap();
+    assert_eq!(log.lines(), ["1 left"]);
+    assert!(registration.removed());
+}

@@ -1,4 +1,4 @@
-//! What handlers are called. Scenario: event_handler_name_test.
+//! What handlers are called. Scenario: `event_handler_name_test`.
 
 use super::*;
 
