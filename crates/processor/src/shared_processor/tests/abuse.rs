@@ -136,7 +136,7 @@ async fn abuse(executor: Arc<dyn HandlerExecutor>, guests: u64, changes: u32) {
     let mut seed = 42;
     for version in 0..changes {
         informer.change(version, random(&mut seed));
-        if version % 8 == 0 {
+        if version % 32 == 0 {
             tokio::task::yield_now().await;
         }
     }
