@@ -154,6 +154,14 @@ impl Cluster {
             .collect()
     }
 
+    /// Keys of all objects of a resource, in order.
+    pub fn keys(&self, resource: &str) -> Vec<String> {
+        self.versions(resource)
+            .into_iter()
+            .map(|(key, _)| key)
+            .collect()
+    }
+
     /// How many objects a resource has.
     pub fn count(&self, resource: &str) -> usize {
         let store = self.shared.store();

@@ -20,6 +20,7 @@ mod list;
 mod object;
 mod options;
 mod patch;
+mod protobuf;
 mod request;
 mod resource;
 mod seed;

@@ -142,37 +142,52 @@ async fn churn(cluster: &Cluster, events_per_second: u32) {
     let ticks = events_per_second.min(100);
     let mut interval = tokio::time::interval(Duration::from_secs(1) / ticks);
     interval.set_missed_tick_behavior(MissedTickBehavior::Burst);
-    let (mut step, mut owed) = (0_u64, 0_u32);
+    let mut churn = Churn {
+        pods: cluster.keys("pods"),
+        step: 0,
+    };
+    let mut owed = 0_u32;
     loop {
         interval.tick().await;
         owed += events_per_second;
         while owed >= ticks {
             owed -= ticks;
-            step += 1;
-            churn_once(cluster, step);
+            churn.step(cluster);
         }
     }
 }
 
-/// One event: of ten, eight change a pod, one deletes and one creates.
-fn churn_once(cluster: &Cluster, step: u64) {
-    let key = |n: u64| format!("default/churn-{n}");
-    let changed = match step % 10 {
-        0 => cluster.create(json!({
-            "apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": format!("churn-{}", step / 10), "labels": {"app": "churn"}},
-            "spec": {"containers": [{"name": "c", "image": "registry.example.com/churn:v1"}], "nodeName": "node-0"},
-            "status": {"phase": "Running"},
-        })),
-        5 if step > 10 => cluster.delete("pods", &key(step / 10 - 1)),
-        _ => cluster.patch_merge(
-            "pods",
-            &format!("default/pod-{}", fastrand::u64(..1000)),
-            json!({"metadata": {"annotations": {"example.com/step": step.to_string()}}}),
-        ),
-    };
-    if let Err(error) = changed {
-        tracing::debug!(%error, "a step of the churn found no object");
+/// Changes to pods, one at a time: of ten, one creates, one deletes what another created, and
+/// the others change one of the pods there are.
+struct Churn {
+    /// Pods that were there at the start.
+    pods: Vec<String>,
+    step: u64,
+}
+
+impl Churn {
+    fn step(&mut self, cluster: &Cluster) {
+        let (round, turn) = (self.step / 10, self.step % 10);
+        self.step += 1;
+        let own = format!("default/churn-{round}");
+        let changed = match turn {
+            0 => cluster.create(json!({
+                "apiVersion": "v1", "kind": "Pod",
+                "metadata": {"name": format!("churn-{round}"), "labels": {"app": "churn"}},
+                "spec": {"containers": [{"name": "c", "image": "registry.example.com/churn:v1"}], "nodeName": "node-0"},
+                "status": {"phase": "Running"},
+            })),
+            9 => cluster.delete("pods", &own),
+            _ => {
+                let key = if self.pods.is_empty() { &own } else { &self.pods[fastrand::usize(..self.pods.len())] };
+                let step = self.step.to_string();
+                cluster.patch_merge("pods", key, json!({"metadata": {"annotations": {"example.com/step": step}}}))
+            }
+        };
+        if let Err(error) = changed {
+            // Somebody else deleted it, or took its name.
+            tracing::debug!(%error, "a step of the churn was not possible");
+        }
     }
 }
 

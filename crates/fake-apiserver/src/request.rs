@@ -19,6 +19,7 @@ pub enum Verb {
     /// A watch without `sendInitialEvents`.
     Watch,
     /// A watch with `sendInitialEvents=true`.
+    #[serde(alias = "watchlist")]
     WatchList,
     /// GET of one object.
     Get,

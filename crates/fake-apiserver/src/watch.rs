@@ -233,13 +233,10 @@ impl Watch {
     }
 
     async fn write_next(&mut self, out: &mut Vec<u8>) {
-        if Instant::now() >= self.deadline {
-            self.ended = true;
-            return;
-        }
         if let Ok(struck) = self.guard.struck.try_recv() {
             return self.perform(struck.action, out).await;
         }
+        let closing = Instant::now() >= self.deadline;
         let max = self.room().min(BATCH);
         let read = self.shared.store().read(&mut self.cursor, max, self.lag);
         match read {
@@ -249,22 +246,22 @@ impl Watch {
                     self.write_transition(&event, out);
                 }
             }
+            // The last word of a watch tells how far it has come.
+            Read::UpToDate(revision) if closing => {
+                if self.bookmarks.is_some() && revision > self.last_told {
+                    self.write_bookmark(revision, out);
+                }
+            }
             Read::UpToDate(revision) if self.bookmark_due => {
                 self.bookmark_due = false;
                 self.write_bookmark(revision, out);
             }
-            Read::UpToDate(revision) => match self.wait().await {
-                Woken::Changed => {}
+            Read::UpToDate(_) => match self.wait().await {
+                Woken::Changed | Woken::Deadline => {}
                 Woken::Closed => self.ended = true,
                 Woken::Struck(action) => self.perform(action, out).await,
                 // Told after the next read, so that it is the newest revision.
                 Woken::Bookmark => self.bookmark_due = true,
-                Woken::Deadline => {
-                    if self.bookmarks.is_some() && revision > self.last_told {
-                        self.write_bookmark(revision, out);
-                    }
-                    self.ended = true;
-                }
             },
             Read::TooSlow { oldest } => {
                 let error = ApiError::expired(self.last_told, oldest);
@@ -273,6 +270,7 @@ impl Watch {
             }
             Read::Ended => self.ended = true,
         }
+        self.ended |= closing;
     }
 
     async fn wait(&mut self) -> Woken {

@@ -109,7 +109,7 @@ impl FaultSet {
         FaultId(active.next)
     }
 
-    fn add(&self, mut fault: Fault) -> FaultId {
+    pub(super) fn add(&self, mut fault: Fault) -> FaultId {
         if fault.action.is_state_change() {
             fault.times.get_or_insert(1);
         }

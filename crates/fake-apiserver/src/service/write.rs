@@ -11,6 +11,7 @@ use crate::list::read_page;
 use crate::object::{ObjectKey, Stored};
 use crate::options::{ListOptions, Shape, Version};
 use crate::patch::{self, PatchKind};
+use crate::protobuf;
 use crate::request::{Target, Verb};
 use crate::resource::{Origin, Resource};
 use crate::status::ApiError;
@@ -196,8 +197,7 @@ impl Call {
         if body.is_empty() {
             return Ok((Preconditions::default(), in_query));
         }
-        self.check_media_type()?;
-        let options = parse(body)?;
+        let options = self.parse_body(body)?;
         let text = |path: &str| {
             options
                 .pointer(path)
@@ -220,16 +220,19 @@ impl Call {
         target: &Target,
         body: &Bytes,
     ) -> Result<Map<String, Value>, ApiError> {
-        self.check_media_type()?;
-        check_object(resource, target, parse(body)?)
+        check_object(resource, target, self.parse_body(body)?)
     }
 
-    fn check_media_type(&self) -> Result<(), ApiError> {
+    /// The body as JSON, whichever form it came in.
+    fn parse_body(&self, body: &Bytes) -> Result<Value, ApiError> {
         let media_type = header(&self.headers, &CONTENT_TYPE);
         match media_type.split(';').next().unwrap_or_default().trim() {
-            "" | "application/json" => Ok(()),
+            "" | "application/json" => parse(body),
+            protobuf::MEDIA_TYPE => protobuf::decode(body),
             other => Err(ApiError::unsupported_media_type(format!(
-                "the body of the request was in an unknown format - {other} - accepted media types include: application/json"
+                "the body of the request was in an unknown format - {other} - accepted media types include: \
+                 application/json, {}",
+                protobuf::MEDIA_TYPE
             ))),
         }
     }
