@@ -23,8 +23,10 @@ const RESTART_DELAY: Duration = Duration::from_secs(1);
 /// A reflector, the queue it fills, and the loop that empties the queue into `process`.
 ///
 /// # Shutdown
-/// 1. The token is cancelled. 2. The reflector ends, whatever it waits for. 3. The queue is
-/// closed; the loop ends after the piece of work in its hands, the rest is dropped.
+/// 1. The token is cancelled.
+/// 2. The reflector ends, whatever it waits for.
+/// 3. The queue is closed; the loop ends after the piece of work in its hands, the rest
+///    is dropped.
 ///
 /// # Upstream
 /// `cache.controller` with its `processLoop`.

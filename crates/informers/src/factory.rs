@@ -8,9 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use informers_cache_core::Object;
-use informers_objects::{
-    ApiResource, Decode, DynamicDecoder, DynamicObject, FromWire, Resource,
-};
+use informers_objects::{ApiResource, Decode, DynamicDecoder, DynamicObject, FromWire, Resource};
 use informers_reflector::ListerWatcher;
 use informers_rest::{Client, ListWatch};
 use tokio::time::Instant;
@@ -258,7 +256,9 @@ impl SharedInformerFactory {
         }
         let list_watch = list_watch(&self.inner.client, &key, decoder);
         let informer = SharedIndexInformer::new(list_watch, options);
-        state.informers.insert(key.clone(), Arc::new(informer.clone()));
+        state
+            .informers
+            .insert(key.clone(), Arc::new(informer.clone()));
         state.order.push(key);
         informer
     }
@@ -328,7 +328,8 @@ impl SharedInformerFactory {
     pub async fn wait_for_cache_sync(&self, timeout: Duration) -> Result<(), NotSynced> {
         let deadline = Instant::now() + timeout;
         let mut late = Vec::new();
-        for informer in self.inner.lock().started() {
+        let started = self.inner.lock().started();
+        for informer in started {
             if let Err(error) = informer.wait_for_sync_boxed(deadline).await {
                 late.push(error);
             }
@@ -428,7 +429,9 @@ impl State {
     /// Those that were started, in the order in which they were asked for.
     fn started(&self) -> Vec<Arc<dyn AnyInformer>> {
         let started = self.order.iter().filter(|key| self.started.contains(key));
-        started.map(|key| Arc::clone(&self.informers[key])).collect()
+        started
+            .map(|key| Arc::clone(&self.informers[key]))
+            .collect()
     }
 }
 
@@ -446,7 +449,11 @@ impl Drop for Inner {
 
 impl fmt::Debug for SharedInformerFactory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.informers().iter().map(|it| it.name().to_owned()).collect();
+        let names: Vec<_> = self
+            .informers()
+            .iter()
+            .map(|it| it.name().to_owned())
+            .collect();
         f.debug_struct("SharedInformerFactory")
             .field("informers", &names)
             .finish_non_exhaustive()

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use informers_cache_core::{
-    DeleteReason, Deleted, Delta, Deltas, Object, ObjectName, Popped, ReplacedAll,
-    ResourceVersion, Work, different_identity, same_version,
+    DeleteReason, Deleted, Delta, Deltas, Object, ObjectName, Popped, ReplacedAll, ResourceVersion,
+    Work, different_identity, same_version,
 };
 use informers_indexer::{StoreChange, ThreadSafeStore};
 use informers_processor::Notification;
@@ -36,7 +36,10 @@ pub(crate) fn handle_deltas<T: Object>(store: &ThreadSafeStore<T>, popped: Poppe
 /// How a delta is told, once the state before it is known.
 enum Telling<T> {
     /// An object; `found` if it may be nothing new.
-    Put { obj: Arc<T>, found: bool },
+    Put {
+        obj: Arc<T>,
+        found: bool,
+    },
     Delete(Deleted<T>),
     Nothing,
 }

@@ -2,30 +2,27 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use informers_cache_core::{
-    DeltaFifo, InOrderFifo, KnownObjects, Object, Popped, ReflectorStore, ResourceVersion,
-    SharedQueue, Transform,
-};
+use informers_cache_core::{Object, ResourceVersion, Transform};
 use informers_indexer::{DuplicateIndexer, Indexers, Lister, Store, ThreadSafeStore};
 use informers_processor::{
     AsyncHandler, EventHandler, HandlerOptions, HandlerRegistration, ProcessorOptions,
     ProcessorStopped, SharedProcessor, ShutdownMode, Subscription, SyncFlag,
 };
-use informers_reflector::{
-    ListerWatcher, Reflector, ReflectorHandle, ReflectorOptions, ReflectorPhase, ReflectorState,
-    ResyncHook, WatchErrorHandler,
-};
+use informers_reflector::{ListerWatcher, ReflectorState, WatchErrorHandler};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use crate::controller::{Controller, QueueEntry};
-use crate::handle_deltas::handle_deltas;
 use crate::observed::{NotObserved, Observed};
-use crate::options::{InformerOptions, QueueKind};
+use crate::options::InformerOptions;
 use crate::sync_wait::{LateInformer, NotSynced};
+use crate::words::{chain, doing};
+
+mod shared;
+
+use shared::{Life, Settings, Shared, StopOnDrop};
 
 /// One list-and-watch of one resource, an indexed store of its objects, and any number
 /// of handlers that are told of every change.
@@ -47,48 +44,16 @@ use crate::sync_wait::{LateInformer, NotSynced};
 /// under it.
 ///
 /// # Shutdown
-/// 1. The token of [`run`](Self::run) is cancelled, or [`stop`](Self::stop) called. 2. The
-/// reflector ends and the queue is closed. 3. Handlers finish their callback in flight;
-/// what waits for them is dropped, or delivered after
-/// [`stop_with_drain`](Self::stop_with_drain). 4. `run` returns.
+/// 1. The token of [`run`](Self::run) is cancelled, or [`stop`](Self::stop) called.
+/// 2. The reflector ends and the queue is closed.
+/// 3. Handlers finish their callback in flight; what waits for them is dropped, or
+///    delivered after [`stop_with_drain`](Self::stop_with_drain).
+/// 4. `run` returns.
 ///
 /// # Upstream
 /// `cache.SharedIndexInformer`.
 pub struct SharedIndexInformer<T: Object> {
     shared: Arc<Shared<T>>,
-}
-
-struct Shared<T: Object> {
-    name: String,
-    lister_watcher: Arc<dyn ListerWatcher<T>>,
-    store: Arc<ThreadSafeStore<T>>,
-    processor: SharedProcessor<T>,
-    synced: SyncFlag,
-    finished: SyncFlag,
-    observed: Observed,
-    stop: CancellationToken,
-    /// "blockDeltas": see Locks.
-    deltas: Mutex<()>,
-    life: Mutex<Life<T>>,
-}
-
-/// Where an informer is in its life, which has one direction.
-enum Life<T: Object> {
-    NotStarted(Box<Settings<T>>),
-    Running {
-        reflector: ReflectorHandle,
-        mode: ShutdownMode,
-    },
-    Stopped(Option<Box<ReflectorState>>),
-}
-
-/// What may be set until the start.
-struct Settings<T> {
-    queue: QueueKind,
-    transform: Option<Transform<T>>,
-    reflector: ReflectorOptions,
-    error_handler: Option<WatchErrorHandler>,
-    mode: ShutdownMode,
 }
 
 /// Where an informer is in its life.
@@ -104,10 +69,7 @@ pub enum Lifecycle {
 
 impl<T: Object> SharedIndexInformer<T> {
     /// An informer over any source of lists and watches.
-    pub fn new(
-        lister_watcher: Arc<dyn ListerWatcher<T>>,
-        options: InformerOptions<T>,
-    ) -> Self {
+    pub fn new(lister_watcher: Arc<dyn ListerWatcher<T>>, options: InformerOptions<T>) -> Self {
         let store = Arc::new(ThreadSafeStore::new(options.indexers));
         let processor = SharedProcessor::new(ProcessorOptions {
             resync_period: options.resync_period,
@@ -276,7 +238,10 @@ impl<T: Object> SharedIndexInformer<T> {
     /// # Errors
     /// [`AlreadyStarted`] after the start.
     #[doc(alias = "SetWatchErrorHandler")]
-    pub fn set_watch_error_handler(&self, handler: WatchErrorHandler) -> Result<(), AlreadyStarted> {
+    pub fn set_watch_error_handler(
+        &self,
+        handler: WatchErrorHandler,
+    ) -> Result<(), AlreadyStarted> {
         self.set(|settings| settings.error_handler = Some(handler))
     }
 
@@ -361,7 +326,10 @@ impl<T: Object> SharedIndexInformer<T> {
     /// # Cancel safety
     /// It may be called again.
     pub async fn wait_for_stop(&self, deadline: Instant) -> Result<(), Vec<String>> {
-        if timeout_at(deadline, self.shared.finished.wait()).await.is_ok() {
+        if timeout_at(deadline, self.shared.finished.wait())
+            .await
+            .is_ok()
+        {
             return Ok(());
         }
         let busy = self.shared.processor.stats().into_iter();
@@ -479,161 +447,10 @@ impl<T: Object> SharedIndexInformer<T> {
         resource_version: &ResourceVersion,
         timeout: Duration,
     ) -> Result<(), NotObserved> {
-        self.shared.observed.wait_for(resource_version, timeout).await
-    }
-}
-
-impl<T: Object> Shared<T> {
-    fn life(&self) -> MutexGuard<'_, Life<T>> {
-        self.life.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn block_deltas(&self) -> MutexGuard<'_, ()> {
-        self.deltas.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Builds queue and reflector, and starts the handlers.
-    fn start(self: &Arc<Self>) -> Result<Controller<T>, AlreadyStarted> {
-        let mut life = self.life();
-        let Life::NotStarted(settings) = &mut *life else {
-            return Err(AlreadyStarted {
-                informer: self.name.clone(),
-            });
-        };
-        let known = Arc::clone(&self.store) as Arc<dyn KnownObjects<T>>;
-        let transform = settings.transform.take();
-        let queue = Arc::new(match settings.queue {
-            QueueKind::DeltaFifo => SharedQueue::new(
-                DeltaFifo::new(Some(Arc::clone(&known))),
-                Some(known),
-                transform,
-            ),
-            QueueKind::InOrder => SharedQueue::new(InOrderFifo::new(), Some(known), transform),
-        });
-        let entry = QueueEntry {
-            queue: Arc::clone(&queue),
-            synced: self.synced.clone(),
-        };
-        let mut options = std::mem::take(&mut settings.reflector);
-        if let Some(handler) = settings.error_handler.take() {
-            options.error_handler = Some(handler);
-        }
-        let mode = settings.mode;
-        self.processor.start();
-        options.resync_check = self.resync_check();
-        let make = {
-            let lister_watcher = Arc::clone(&self.lister_watcher);
-            let entry: Arc<dyn ReflectorStore<T>> = Arc::new(entry);
-            move || {
-                Reflector::new(
-                    Arc::clone(&lister_watcher),
-                    Arc::clone(&entry),
-                    options.clone(),
-                )
-            }
-        };
-        let reflector = make();
-        *life = Life::Running {
-            reflector: reflector.handle(),
-            mode,
-        };
-        // The next one, should this one panic.
-        let shared = Arc::downgrade(self);
-        let remake = move || {
-            let reflector = make();
-            if let Some(shared) = shared.upgrade()
-                && let Life::Running { reflector: current, .. } = &mut *shared.life()
-            {
-                *current = reflector.handle();
-            }
-            reflector
-        };
-        Ok(Controller {
-            reflector,
-            remake: Box::new(remake),
-            queue,
-            synced: self.synced.clone(),
-        })
-    }
-
-    fn resync_check(self: &Arc<Self>) -> Option<(Duration, ResyncHook)> {
-        let period = self.processor.resync_check_period();
-        if period.is_zero() {
-            return None;
-        }
-        let shared = Arc::downgrade(self);
-        let hook: ResyncHook = Arc::new(move |now| {
-            shared
-                .upgrade()
-                .is_some_and(|shared| shared.processor.should_resync(now))
-        });
-        Some((period, hook))
-    }
-
-    /// One piece of work: the store first, then the handlers.
-    fn process(&self, popped: Popped<T>) {
-        let checkpoint = popped.checkpoint.clone();
-        let _deltas = self.block_deltas();
-        let told = handle_deltas(&self.store, popped);
-        if !told.is_empty() {
-            self.processor.distribute_all(&told);
-        }
-        if let Some(checkpoint) = checkpoint {
-            self.observed.advance(checkpoint);
-        }
-    }
-
-    /// Marks the informer as stopped; answers how its handlers are to end.
-    fn end(&self) -> ShutdownMode {
-        let mut life = self.life();
-        let (mode, state) = match &*life {
-            Life::NotStarted(settings) => (settings.mode, None),
-            Life::Running { reflector, mode } => (*mode, Some(Box::new(reflector.state()))),
-            Life::Stopped(_) => return ShutdownMode::Drop,
-        };
-        *life = Life::Stopped(state);
-        mode
-    }
-}
-
-/// What a reflector is doing, in a few words.
-fn doing(state: &ReflectorState) -> String {
-    let doing = match state.phase {
-        ReflectorPhase::Idle => "not started",
-        ReflectorPhase::Listing => "listing",
-        ReflectorPhase::InitialEvents => "receiving initial events",
-        ReflectorPhase::Connecting => "opening a watch",
-        ReflectorPhase::Watching => "watching",
-        ReflectorPhase::Waiting => "waiting before the next attempt",
-        ReflectorPhase::Stopped => "stopped",
-    };
-    match state.since {
-        Some(since) => format!("{doing} for {:.1} s", since.elapsed().as_secs_f64()),
-        None => doing.to_owned(),
-    }
-}
-
-/// An error and its causes, in one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
-}
-
-/// Marks the informer as stopped whichever way `run` ends.
-struct StopOnDrop<T: Object>(Arc<Shared<T>>);
-
-impl<T: Object> Drop for StopOnDrop<T> {
-    fn drop(&mut self) {
-        self.0.stop.cancel();
-        self.0.end();
-        self.0.processor.close();
-        self.0.finished.set();
+        self.shared
+            .observed
+            .wait_for(resource_version, timeout)
+            .await
     }
 }
 

@@ -9,6 +9,7 @@ mod informer;
 mod observed;
 mod options;
 mod sync_wait;
+mod words;
 
 mod controller;
 mod handle_deltas;

@@ -69,7 +69,10 @@ impl fmt::Display for NotObserved {
             reached,
             timeout,
         } = self;
-        write!(f, "resource version {wanted} was not observed within {timeout:?}; ")?;
+        write!(
+            f,
+            "resource version {wanted} was not observed within {timeout:?}; "
+        )?;
         match reached {
             Some(reached) => write!(f, "the store is at {reached}"),
             None => f.write_str("the store has no version yet"),

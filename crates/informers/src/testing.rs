@@ -25,7 +25,7 @@ pub(crate) fn name(text: &str) -> ObjectName {
     ObjectName::new(None, text)
 }
 
-pub(crate) fn rv(version: impl ToString) -> ResourceVersion {
+pub(crate) fn rv(version: impl std::fmt::Display) -> ResourceVersion {
     ResourceVersion::new(&version.to_string()).expect("a version")
 }
 

@@ -1,32 +1,36 @@
 //! The lines on standard output.
 
 use std::error::Error;
-use std::io::Write;
+use std::io::{Stdout, Write};
 use std::sync::Arc;
 
 use informers::{Deleted, EventHandler, Object, ObjectName};
 use serde_json::{Value, json};
 
 /// Writes lines, each flushed, whole, and in the order of the calls.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Log;
+#[derive(Debug, Clone)]
+pub(crate) struct Log(Arc<Stdout>);
 
 impl Log {
     pub(crate) fn new() -> Self {
-        Self
+        Self(Arc::new(std::io::stdout()))
     }
 
-    pub(crate) fn line(self, value: &Value) {
+    pub(crate) fn line(&self, value: &Value) {
         let mut text = value.to_string();
         text.push('\n');
-        let mut out = std::io::stdout().lock();
+        let mut out = self.0.lock();
         // Nobody reads any more: there is nobody to tell.
-        if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
+        if out
+            .write_all(text.as_bytes())
+            .and_then(|()| out.flush())
+            .is_err()
+        {
             std::process::exit(0);
         }
     }
 
-    pub(crate) fn error(self, code: Option<u16>, reason: Option<&str>, message: &str) {
+    pub(crate) fn error(&self, code: Option<u16>, reason: Option<&str>, message: &str) {
         self.line(&json!({"op": "error", "code": code, "reason": reason, "message": message}));
     }
 }

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use informers::{
     ApiResource, FromWire, InformerOptions, Object, PartialObjectMetadata, ReflectorOptions,
-    Resource, SharedIndexInformer, SharedInformerFactory, WatchError,
-    WatchErrorHandler,
+    Resource, SharedIndexInformer, SharedInformerFactory, WatchError, WatchErrorHandler,
 };
 use k8s_openapi::api::{
     admissionregistration::v1 as admission, apps::v1 as apps, autoscaling::v2 as autoscaling,
@@ -52,11 +51,19 @@ struct Runners {
 
 /// Whether `text` names the resource: a plural of core/v1, or `group/version/plural`.
 fn is_named(resource: &ApiResource, text: &str) -> bool {
-    let full = format!("{}/{}/{}", resource.group, resource.version, resource.plural);
+    let full = format!(
+        "{}/{}/{}",
+        resource.group, resource.version, resource.plural
+    );
     match text.matches('/').count() {
         0 => resource.group.is_empty() && resource.version == "v1" && resource.plural == text,
         1 => resource.group.is_empty() && full.trim_start_matches('/') == text,
-        _ => full == text || full.strip_prefix('/').is_some_and(|core| text == format!("core/{core}")),
+        _ => {
+            full == text
+                || full
+                    .strip_prefix('/')
+                    .is_some_and(|core| text == format!("core/{core}"))
+        }
     }
 }
 
@@ -129,7 +136,9 @@ pub(crate) async fn watch(
             observe(args, factory, log, &informer).await;
         }
         (Representation::Packed, Some(_)) => {
-            return Err(Unsupported("packed objects are not supported yet".to_owned()));
+            return Err(Unsupported(
+                "packed objects are not supported yet".to_owned(),
+            ));
         }
         (Representation::Eager | Representation::Packed | Representation::Metadata, None) => {
             return Err(Unsupported(format!(
@@ -146,7 +155,11 @@ fn any_resource(text: &str) -> Result<ApiResource, Unsupported> {
     let parts: Vec<_> = text.split('/').map(str::to_owned).collect();
     match <[String; 3]>::try_from(parts) {
         Ok([group, version, plural]) => {
-            let group = if group == "core" { String::new() } else { group };
+            let group = if group == "core" {
+                String::new()
+            } else {
+                group
+            };
             Ok(ApiResource::from_gvr(group, version, plural))
         }
         Err(parts) if parts.len() == 1 => Ok(ApiResource::from_gvr("", "v1", text.to_owned())),
@@ -179,18 +192,22 @@ async fn observe<T: Object>(
     informer: &SharedIndexInformer<T>,
 ) {
     let end = tokio::time::Instant::now() + args.run_for();
-    let log = *log;
+    let errors = log.clone();
     let handler: WatchErrorHandler = Arc::new(move |failure: &WatchError| {
         let status = failure.error.status();
         let code = status.map(|status| status.code);
         let reason = status.map(|status| status.reason.as_str());
         let reason = reason.filter(|reason| !reason.is_empty());
-        log.error(code, reason, &chain(failure));
+        errors.error(code, reason, &chain(failure));
     });
     let registered = informer
         .set_watch_error_handler(handler)
         .map_err(|error| error.to_string())
-        .and_then(|()| informer.add_event_handler(log).map_err(|error| error.to_string()));
+        .and_then(|()| {
+            informer
+                .add_event_handler(log.clone())
+                .map_err(|error| error.to_string())
+        });
     let registration = match registered {
         Ok(registration) => registration,
         Err(error) => {
@@ -209,7 +226,10 @@ async fn observe<T: Object>(
         () = tokio::time::sleep_until(end) => {}
     }
     // What is in the store has then been told.
-    if let Err(late) = factory.shutdown_with_drain(std::time::Duration::from_secs(2)).await {
+    if let Err(late) = factory
+        .shutdown_with_drain(std::time::Duration::from_secs(2))
+        .await
+    {
         tracing::warn!(%late, "the end did not wait any longer");
     }
     let store = informer.store();

@@ -64,7 +64,9 @@ impl EventHandler<Pod> for Counter {
             let node = deleted.last_known.as_deref().and_then(node_of);
             let node = node.unwrap_or("no node");
             let mut tombstones = self.counts.tombstones.lock();
-            let tombstones = tombstones.as_mut().unwrap_or_else(|broken| broken.get_mut());
+            let tombstones = tombstones
+                .as_mut()
+                .unwrap_or_else(|broken| broken.get_mut());
             tombstones.push(format!("{}, last seen on {node}", deleted.name));
         }
         self.count(&self.counts.deletes);

@@ -4,9 +4,9 @@ use std::fmt::Display;
 use std::io::IsTerminal;
 
 /// Standard output.
-#[derive(Debug, Clone, Copy)]
 pub(crate) struct Screen {
     colours: bool,
+    indent: &'static str,
 }
 
 impl Screen {
@@ -14,25 +14,26 @@ impl Screen {
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         Self {
             colours: wanted && std::io::stdout().is_terminal(),
+            indent: "  ",
         }
     }
 
     /// Begins a part of the tour.
-    pub(crate) fn heading(self, text: impl Display) {
+    pub(crate) fn heading(&self, text: impl Display) {
         println!("\n{}", self.paint("1;36", text));
     }
 
     /// One line below a heading.
-    pub(crate) fn line(self, text: impl Display) {
-        println!("  {text}");
+    pub(crate) fn line(&self, text: impl Display) {
+        println!("{}{text}", self.indent);
     }
 
     /// A name and what there is to say of it.
-    pub(crate) fn fact(self, name: &str, value: impl Display) {
-        println!("  {name:<34} {}", self.paint("1", value));
+    pub(crate) fn fact(&self, name: &str, value: impl Display) {
+        println!("{}{name:<34} {}", self.indent, self.paint("1", value));
     }
 
-    fn paint(self, code: &str, text: impl Display) -> String {
+    fn paint(&self, code: &str, text: impl Display) -> String {
         if self.colours {
             format!("\x1b[{code}m{text}\x1b[0m")
         } else {

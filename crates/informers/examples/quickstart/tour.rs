@@ -13,9 +13,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::args::Args;
+use crate::churn;
 use crate::handlers::{Counter, Counts, get, node_of};
 use crate::screen::Screen;
-use crate::churn;
 
 const PODS: usize = 1000;
 const NODES: usize = 20;
@@ -40,8 +40,13 @@ pub(crate) async fn embedded(args: &Args, screen: &Screen) -> anyhow::Result<()>
     cluster.seed_nodes(NODES);
     cluster.seed_pods(PODS, NODES);
     screen.heading("informers quickstart");
-    screen.line(format!("connects to the embedded API server at {}", server.url()));
-    screen.line(format!("which holds {PODS} pods on {NODES} nodes; nothing leaves this machine"));
+    screen.line(format!(
+        "connects to the embedded API server at {}",
+        server.url()
+    ));
+    screen.line(format!(
+        "which holds {PODS} pods on {NODES} nodes; nothing leaves this machine"
+    ));
 
     let tour = Tour::start(Config::new(&server.url())?, Duration::from_millis(2)).await?;
     tour.show_sync(screen);
@@ -53,11 +58,15 @@ pub(crate) async fn embedded(args: &Args, screen: &Screen) -> anyhow::Result<()>
     screen.heading("cut off: the connection breaks while pods are deleted");
     server.pause();
     server.disconnect_all();
+    let cut = until(Duration::from_secs(5), || server.open_watches() == 0).await;
+    anyhow::ensure!(cut, "the connections were not closed");
     for n in 0..DELETED {
         cluster.delete("pods", &format!("default/pod-{}", n * 7))?;
     }
     cluster.compact();
-    screen.line(format!("{DELETED} pods deleted unseen, and the server forgot its history"));
+    screen.line(format!(
+        "{DELETED} pods deleted unseen, and the server forgot its history"
+    ));
     server.resume().context("cannot listen again")?;
     let healing = Instant::now();
     let all = || tour.fast.tombstones().len() >= DELETED;
@@ -99,7 +108,10 @@ pub(crate) async fn cluster(args: &Args, screen: &Screen) -> anyhow::Result<()> 
         }
     };
     screen.heading("informers quickstart");
-    screen.line(format!("connects to {} and only reads", config.server_url()));
+    screen.line(format!(
+        "connects to {} and only reads",
+        config.server_url()
+    ));
     let tour = Tour::start(config, Duration::from_millis(2)).await?;
     tour.show_sync(screen);
     tour.show_churn(screen, Duration::from_secs(5)).await;
@@ -117,7 +129,10 @@ impl Tour {
         let pods = factory.informer::<Pod>();
         let nodes = factory.informer::<Node>();
         pods.add_indexers(Indexers::new().with("byNode", |pod: &Pod| {
-            node_of(pod).map(str::to_owned).into_iter().collect::<Vec<_>>()
+            node_of(pod)
+                .map(str::to_owned)
+                .into_iter()
+                .collect::<Vec<_>>()
         }))?;
         let (fast, slow) = (Arc::<Counts>::default(), Arc::<Counts>::default());
         for (name, counts, pause) in [("fast", &fast, Duration::ZERO), ("slow", &slow, pause)] {
@@ -143,19 +158,34 @@ impl Tour {
         screen.heading("synced: one list and one watch for each type");
         screen.fact("pods", self.pods.store().len());
         screen.fact("nodes", self.nodes.store().len());
-        screen.fact("seconds, slow handler included", format!("{:.2}", self.began.elapsed().as_secs_f64()));
+        screen.fact(
+            "seconds, slow handler included",
+            format!("{:.2}", self.began.elapsed().as_secs_f64()),
+        );
         screen.fact("adds told to each pod handler", get(&self.fast.initial));
     }
 
     async fn show_churn(&self, screen: &Screen, time: Duration) {
-        screen.heading(format!("watching for {} s: two handlers on one watch", time.as_secs()));
+        screen.heading(format!(
+            "watching for {} s: two handlers on one watch",
+            time.as_secs()
+        ));
         let (fast, slow) = (get(&self.fast.updates), get(&self.slow.updates));
         tokio::time::sleep(time).await;
-        screen.fact("updates told to the fast handler", get(&self.fast.updates) - fast);
-        screen.fact("updates told to the slow handler", get(&self.slow.updates) - slow);
+        screen.fact(
+            "updates told to the fast handler",
+            get(&self.fast.updates) - fast,
+        );
+        screen.fact(
+            "updates told to the slow handler",
+            get(&self.slow.updates) - slow,
+        );
         for handler in self.pods.handlers() {
             let waiting = handler.stats().depth;
-            screen.fact(&format!("waiting for the {} handler", handler.name()), waiting);
+            screen.fact(
+                &format!("waiting for the {} handler", handler.name()),
+                waiting,
+            );
         }
     }
 
@@ -209,13 +239,19 @@ impl Tour {
         screen.fact("of these with final state unknown", fast.tombstones().len());
         if let Some(state) = self.pods.reflector_state() {
             let counters = state.counters;
-            screen.fact("requests for lists, for watches", format!(
-                "{}, {}",
-                counters.list_requests + counters.watch_list_requests,
-                counters.watch_requests
-            ));
+            screen.fact(
+                "requests for lists, for watches",
+                format!(
+                    "{}, {}",
+                    counters.list_requests + counters.watch_list_requests,
+                    counters.watch_requests
+                ),
+            );
         }
-        screen.fact("seconds in all", format!("{:.1}", self.began.elapsed().as_secs_f64()));
+        screen.fact(
+            "seconds in all",
+            format!("{:.1}", self.began.elapsed().as_secs_f64()),
+        );
         Ok(())
     }
 }

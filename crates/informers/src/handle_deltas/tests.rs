@@ -317,15 +317,27 @@ fn store_version_follows_lists_events_deletes_and_bookmarks() {
 #[derive(Debug, Clone)]
 enum Step {
     /// The server writes object `n`; the event is delivered, or lost.
-    Write { n: u8, delivered: bool },
-    Delete { n: u8, delivered: bool },
+    Write {
+        n: u8,
+        delivered: bool,
+    },
+    Delete {
+        n: u8,
+        delivered: bool,
+    },
     /// Deleted and created again under another UID.
-    Recreate { n: u8, delivered: bool },
+    Recreate {
+        n: u8,
+        delivered: bool,
+    },
     Relist,
     Resync,
     Process(u8),
     /// Two writes come in while one piece of work is being processed.
-    Overlap { n: u8, m: u8 },
+    Overlap {
+        n: u8,
+        m: u8,
+    },
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -408,7 +420,12 @@ impl World {
     }
 
     fn relist(&mut self) {
-        let items: Vec<_> = self.server.values().cloned().map(ListItem::Object).collect();
+        let items: Vec<_> = self
+            .server
+            .values()
+            .cloned()
+            .map(ListItem::Object)
+            .collect();
         self.pipeline.replace(items, self.version);
         self.broken = false;
     }

@@ -31,7 +31,10 @@ impl Recorder {
 
     fn count(&self, beginning: &str) -> usize {
         let lines = self.lines();
-        lines.iter().filter(|line| line.starts_with(beginning)).count()
+        lines
+            .iter()
+            .filter(|line| line.starts_with(beginning))
+            .count()
     }
 }
 
@@ -168,8 +171,15 @@ async fn relist_after_lost_events_tells_changes_and_missed_deletes_only() {
 #[tokio::test(start_paused = true)]
 async fn resync_reaches_each_handler_at_its_own_period() {
     let source = seeded(&["a", "b"]);
-    let informer = informer(&source, options().with_resync_period(Duration::from_secs(1)));
-    let recorders = [Recorder::default(), Recorder::default(), Recorder::default()];
+    let informer = informer(
+        &source,
+        options().with_resync_period(Duration::from_secs(1)),
+    );
+    let recorders = [
+        Recorder::default(),
+        Recorder::default(),
+        Recorder::default(),
+    ];
     for (recorder, seconds) in recorders.iter().zip([0, 2, 3]) {
         informer
             .add_event_handler_with_resync_period(recorder.clone(), Duration::from_secs(seconds))
@@ -177,7 +187,11 @@ async fn resync_reaches_each_handler_at_its_own_period() {
     }
     let running = Running::of(source, informer);
     running.synced().await;
-    let counts = || recorders.each_ref().map(|recorder| recorder.count("update= "));
+    let counts = || {
+        recorders
+            .each_ref()
+            .map(|recorder| recorder.count("update= "))
+    };
     tokio::time::sleep(Duration::from_millis(2500)).await;
     assert_eq!(counts(), [0, 2, 0]);
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -205,7 +219,10 @@ async fn list_error_reaches_the_error_handler_and_the_wait() {
         }))
         .unwrap();
     let running = Running::of(source, informer);
-    let late = running.informer.wait_for_cache_sync(Duration::from_secs(5)).await;
+    let late = running
+        .informer
+        .wait_for_cache_sync(Duration::from_secs(5))
+        .await;
     let text = late.unwrap_err().to_string();
     assert!(text.starts_with("not synced within 5s: fakes ("), "{text}");
     assert!(text.contains("as the test wants"), "{text}");
@@ -263,10 +280,24 @@ async fn setters_after_start_are_refused() {
     running.synced().await;
     let transform = Transform::in_place(|_: &mut Obj| {});
     let error = running.informer.set_transform(transform).unwrap_err();
-    assert_eq!(error.to_string(), "the informer of fakes has already started");
-    assert!(running.informer.set_watch_error_handler(Arc::new(|_| {})).is_err());
+    assert_eq!(
+        error.to_string(),
+        "the informer of fakes has already started"
+    );
+    assert!(
+        running
+            .informer
+            .set_watch_error_handler(Arc::new(|_| {}))
+            .is_err()
+    );
     // X1: a second run is refused, and does not disturb the first.
-    assert!(running.informer.run(CancellationToken::new()).await.is_err());
+    assert!(
+        running
+            .informer
+            .run(CancellationToken::new())
+            .await
+            .is_err()
+    );
     running.source.write("a");
     until(|| running.informer.store().len() == 1).await;
     running.stop().await;
@@ -347,7 +378,11 @@ async fn own_write_can_be_waited_for() {
     let running = Running::of(source.clone(), informer(&source, options()));
     running.synced().await;
     let written = crate::testing::rv(running.source.write("b"));
-    running.informer.wait_until_observed(&written, LONG).await.unwrap();
+    running
+        .informer
+        .wait_until_observed(&written, LONG)
+        .await
+        .unwrap();
     assert!(running.informer.store().get_by_key("b").is_some());
     let future = crate::testing::rv(1_000_000);
     let error = running

@@ -134,9 +134,11 @@ impl FakeSource {
 
     /// The next list answers with this error.
     pub(crate) fn fail_list(&self, code: u16, reason: &str) {
-        self.state()
-            .list_errors
-            .push(Error::from_status(status(code, reason, "as the test wants")));
+        self.state().list_errors.push(Error::from_status(status(
+            code,
+            reason,
+            "as the test wants",
+        )));
     }
 
     pub(crate) fn lists(&self) -> usize {
@@ -161,14 +163,19 @@ impl ListerWatcher<Obj> for FakeSource {
             resource_version: Some(rv(state.version)),
             ..ListMeta::default()
         };
-        let parts = [Ok(ListPart::Items(items.collect())), Ok(ListPart::End(meta))];
+        let parts = [
+            Ok(ListPart::Items(items.collect())),
+            Ok(ListPart::End(meta)),
+        ];
         Box::pin(stream::iter(parts))
     }
 
     fn watch(&self, options: WatchOptions) -> WatchStart<Obj> {
         let source = self.clone();
         let from = options.resource_version.map_or(0, |rv| {
-            rv.as_str().parse::<u64>().expect("a version of this source")
+            rv.as_str()
+                .parse::<u64>()
+                .expect("a version of this source")
         });
         Box::pin(async move {
             let generation = {
@@ -181,24 +188,31 @@ impl ListerWatcher<Obj> for FakeSource {
                 state.generation
             };
             let changed = source.0.changed.subscribe();
-            let events = stream::unfold((source, changed, from), move |(source, mut changed, at)| async move {
-                loop {
-                    let (events, newest, ended) = {
-                        let state = source.state();
-                        let new = state.history.iter().filter(|(version, _, _)| *version > at);
-                        let events: Vec<_> = new.map(|(_, kind, obj)| event(*kind, obj)).collect();
-                        let newest = state.history.last().map_or(at, |(version, _, _)| at.max(*version));
-                        (events, newest, state.generation != generation)
-                    };
-                    if ended {
-                        return None;
+            let events = stream::unfold(
+                (source, changed, from),
+                move |(source, mut changed, at)| async move {
+                    loop {
+                        let (events, newest, ended) = {
+                            let state = source.state();
+                            let new = state.history.iter().filter(|(version, _, _)| *version > at);
+                            let events: Vec<_> =
+                                new.map(|(_, kind, obj)| event(*kind, obj)).collect();
+                            let newest = state
+                                .history
+                                .last()
+                                .map_or(at, |(version, _, _)| at.max(*version));
+                            (events, newest, state.generation != generation)
+                        };
+                        if ended {
+                            return None;
+                        }
+                        if !events.is_empty() {
+                            return Some((Ok(events), (source, changed, newest)));
+                        }
+                        changed.changed().await.ok()?;
                     }
-                    if !events.is_empty() {
-                        return Some((Ok(events), (source, changed, newest)));
-                    }
-                    changed.changed().await.ok()?;
-                }
-            });
+                },
+            );
             Ok(Box::pin(events) as _)
         })
     }

@@ -1,0 +1,182 @@
+//! What the handles of one informer share: its store, its handlers, and where it is in
+//! its life.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use informers_cache_core::{
+    DeltaFifo, InOrderFifo, KnownObjects, Object, Popped, ReflectorStore, SharedQueue, Transform,
+};
+use informers_indexer::ThreadSafeStore;
+use informers_processor::{SharedProcessor, ShutdownMode, SyncFlag};
+use informers_reflector::{
+    ListerWatcher, Reflector, ReflectorHandle, ReflectorOptions, ReflectorState, ResyncHook,
+    WatchErrorHandler,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::AlreadyStarted;
+use crate::controller::{Controller, QueueEntry};
+use crate::handle_deltas::handle_deltas;
+use crate::observed::Observed;
+use crate::options::QueueKind;
+
+pub(super) struct Shared<T: Object> {
+    pub(super) name: String,
+    pub(super) lister_watcher: Arc<dyn ListerWatcher<T>>,
+    pub(super) store: Arc<ThreadSafeStore<T>>,
+    pub(super) processor: SharedProcessor<T>,
+    pub(super) synced: SyncFlag,
+    pub(super) finished: SyncFlag,
+    pub(super) observed: Observed,
+    pub(super) stop: CancellationToken,
+    /// "blockDeltas": see Locks.
+    pub(super) deltas: Mutex<()>,
+    pub(super) life: Mutex<Life<T>>,
+}
+
+/// Where an informer is in its life, which has one direction.
+pub(super) enum Life<T: Object> {
+    NotStarted(Box<Settings<T>>),
+    Running {
+        reflector: ReflectorHandle,
+        mode: ShutdownMode,
+    },
+    Stopped(Option<Box<ReflectorState>>),
+}
+
+/// What may be set until the start.
+pub(super) struct Settings<T> {
+    pub(super) queue: QueueKind,
+    pub(super) transform: Option<Transform<T>>,
+    pub(super) reflector: ReflectorOptions,
+    pub(super) error_handler: Option<WatchErrorHandler>,
+    pub(super) mode: ShutdownMode,
+}
+
+impl<T: Object> Shared<T> {
+    pub(super) fn life(&self) -> MutexGuard<'_, Life<T>> {
+        self.life.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn block_deltas(&self) -> MutexGuard<'_, ()> {
+        self.deltas.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Builds queue and reflector, and starts the handlers.
+    pub(super) fn start(self: &Arc<Self>) -> Result<Controller<T>, AlreadyStarted> {
+        let mut life = self.life();
+        let Life::NotStarted(settings) = &mut *life else {
+            return Err(AlreadyStarted {
+                informer: self.name.clone(),
+            });
+        };
+        let known = Arc::clone(&self.store) as Arc<dyn KnownObjects<T>>;
+        let transform = settings.transform.take();
+        let queue = Arc::new(match settings.queue {
+            QueueKind::DeltaFifo => SharedQueue::new(
+                DeltaFifo::new(Some(Arc::clone(&known))),
+                Some(known),
+                transform,
+            ),
+            QueueKind::InOrder => SharedQueue::new(InOrderFifo::new(), Some(known), transform),
+        });
+        let entry = QueueEntry {
+            queue: Arc::clone(&queue),
+            synced: self.synced.clone(),
+        };
+        let mut options = std::mem::take(&mut settings.reflector);
+        if let Some(handler) = settings.error_handler.take() {
+            options.error_handler = Some(handler);
+        }
+        let mode = settings.mode;
+        self.processor.start();
+        options.resync_check = self.resync_check();
+        let make = {
+            let lister_watcher = Arc::clone(&self.lister_watcher);
+            let entry: Arc<dyn ReflectorStore<T>> = Arc::new(entry);
+            move || {
+                Reflector::new(
+                    Arc::clone(&lister_watcher),
+                    Arc::clone(&entry),
+                    options.clone(),
+                )
+            }
+        };
+        let reflector = make();
+        *life = Life::Running {
+            reflector: reflector.handle(),
+            mode,
+        };
+        // The next one, should this one panic.
+        let shared = Arc::downgrade(self);
+        let remake = move || {
+            let reflector = make();
+            if let Some(shared) = shared.upgrade()
+                && let Life::Running {
+                    reflector: current, ..
+                } = &mut *shared.life()
+            {
+                *current = reflector.handle();
+            }
+            reflector
+        };
+        Ok(Controller {
+            reflector,
+            remake: Box::new(remake),
+            queue,
+            synced: self.synced.clone(),
+        })
+    }
+
+    pub(super) fn resync_check(self: &Arc<Self>) -> Option<(Duration, ResyncHook)> {
+        let period = self.processor.resync_check_period();
+        if period.is_zero() {
+            return None;
+        }
+        let shared = Arc::downgrade(self);
+        let hook: ResyncHook = Arc::new(move |now| {
+            shared
+                .upgrade()
+                .is_some_and(|shared| shared.processor.should_resync(now))
+        });
+        Some((period, hook))
+    }
+
+    /// One piece of work: the store first, then the handlers.
+    pub(super) fn process(&self, popped: Popped<T>) {
+        let checkpoint = popped.checkpoint.clone();
+        let _deltas = self.block_deltas();
+        let told = handle_deltas(&self.store, popped);
+        if !told.is_empty() {
+            self.processor.distribute_all(&told);
+        }
+        if let Some(checkpoint) = checkpoint {
+            self.observed.advance(checkpoint);
+        }
+    }
+
+    /// Marks the informer as stopped; answers how its handlers are to end.
+    pub(super) fn end(&self) -> ShutdownMode {
+        let mut life = self.life();
+        let (mode, state) = match &*life {
+            Life::NotStarted(settings) => (settings.mode, None),
+            Life::Running { reflector, mode } => (*mode, Some(Box::new(reflector.state()))),
+            Life::Stopped(_) => return ShutdownMode::Drop,
+        };
+        *life = Life::Stopped(state);
+        mode
+    }
+}
+
+/// Marks the informer as stopped whichever way `run` ends.
+pub(super) struct StopOnDrop<T: Object>(pub(super) Arc<Shared<T>>);
+
+impl<T: Object> Drop for StopOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.stop.cancel();
+        self.0.end();
+        self.0.processor.close();
+        self.0.finished.set();
+    }
+}
