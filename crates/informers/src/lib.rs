@@ -1,5 +1,25 @@
 //! Kubernetes shared informers for Rust: one watch per resource feeds a delta queue, an
 //! indexed in-memory store and any number of event handlers.
+//!
+//! This is the facade: it wires the crates of the workspace into
+//! [`SharedIndexInformer`]s, keeps them in a [`SharedInformerFactory`], and re-exports what
+//! programs need. Begin with the factory's example, or with `cargo run --example
+//! quickstart`.
+//!
+//! # Which type for which purpose
+//!
+//! | `factory.informer::<T>()` with `T` = | held for each object | for |
+//! |---|---|---|
+//! | a `k8s-openapi` type | the decoded struct | small clusters, full access |
+//! | a struct of your own ([`wire_type!`]) | just its fields | agents, gateways |
+//! | [`PartialObjectMetadata`] of a type | metadata, the server sends no more | labels, owners |
+//! | [`DynamicObject`] ([`SharedInformerFactory::dynamic`]) | a JSON value | resources known at run time |
+//!
+//! # Features
+//!
+//! `ring` (default) or `aws-lc-rs` for TLS; the latter wins when both are on. The version
+//! of `k8s-openapi`'s types is the program's choice: depend on `k8s-openapi` with the
+//! feature for your cluster's version.
 
 mod any_informer;
 mod factory;
@@ -49,3 +69,7 @@ pub use informers_reflector::{
 pub use informers_rest::{
     Client, Config, ConfigError, Credentials, Kubeconfig, ListWatch, Overrides, TokenProvider,
 };
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct ReadmeExamples;
