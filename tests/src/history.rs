@@ -10,9 +10,21 @@ use informers::{Deleted, EventHandler, Object, ObjectName};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the fields are what they are called")]
 pub enum Told {
-    Add { key: String, rv: String, initial: bool },
-    Update { key: String, old_rv: String, rv: String },
-    Delete { key: String, rv: Option<String>, unknown: bool },
+    Add {
+        key: String,
+        rv: String,
+        initial: bool,
+    },
+    Update {
+        key: String,
+        old_rv: String,
+        rv: String,
+    },
+    Delete {
+        key: String,
+        rv: Option<String>,
+        unknown: bool,
+    },
 }
 
 #[derive(Default)]
@@ -57,7 +69,11 @@ impl History {
     /// If the contract was broken, or what was told does not add up to `expected`.
     pub fn check(&self, expected: &BTreeMap<String, String>) -> Result<()> {
         let log = self.log();
-        ensure!(log.breaches.is_empty(), "history: {}", log.breaches.join("; "));
+        ensure!(
+            log.breaches.is_empty(),
+            "history: {}",
+            log.breaches.join("; ")
+        );
         let odd: Vec<_> = log
             .state
             .iter()
@@ -71,7 +87,11 @@ impl History {
             )
             .take(6)
             .collect();
-        ensure!(odd.is_empty(), "the handler's view differs: {}", odd.join(", "));
+        ensure!(
+            odd.is_empty(),
+            "the handler's view differs: {}",
+            odd.join(", ")
+        );
         Ok(())
     }
 }
@@ -85,7 +105,8 @@ impl<T: Object> EventHandler<T> for History {
         let (key, rv) = (ObjectName::of(&**obj).to_string(), rv(&**obj));
         let mut log = self.log();
         if let Some(before) = log.state.insert(key.clone(), rv.clone()) {
-            log.breaches.push(format!("add of {key}@{rv}, which was there at {before}"));
+            log.breaches
+                .push(format!("add of {key}@{rv}, which was there at {before}"));
         }
         log.told.push(Told::Add {
             key,
@@ -109,7 +130,8 @@ impl<T: Object> EventHandler<T> for History {
         let key = deleted.name.to_string();
         let mut log = self.log();
         if log.state.remove(&key).is_none() {
-            log.breaches.push(format!("delete of {key}, which was not there"));
+            log.breaches
+                .push(format!("delete of {key}, which was not there"));
         }
         log.told.push(Told::Delete {
             key,

@@ -8,5 +8,5 @@ mod wait;
 
 pub use history::{History, Told};
 pub use proxy::TcpProxy;
-pub use raw::RawApi;
-pub use wait::until;
+pub use raw::{RawApi, Refused};
+pub use wait::{until, until_ok};

@@ -1,10 +1,12 @@
-//! [`TcpProxy`]: a connection that can be cut, held back and refused.
+//! [`TcpProxy`]: a way to a server that can be cut, and made to lose every byte.
 
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use informers_rest::{Connecting, Connector, Transport};
+use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -17,14 +19,19 @@ enum Mode {
     Open,
     /// Closes connections, old and new ones.
     Cut,
-    /// Keeps connections and drops everything: a black hole.
+    /// Keeps connections and loses everything: a black hole.
     Hole,
 }
 
 /// A TCP proxy in process, to break the way to a server without touching the server.
+///
+/// # Shutdown
+/// [`shutdown`](Self::shutdown) closes every connection and waits for the tasks; dropping
+/// the proxy closes them without waiting.
 pub struct TcpProxy {
     address: SocketAddr,
     mode: watch::Sender<Mode>,
+    accepted: Arc<AtomicUsize>,
     stop: CancellationToken,
     tasks: TaskTracker,
 }
@@ -37,19 +44,23 @@ impl TcpProxy {
     pub async fn start(server: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;
-        let (mode, stop, tasks) = (
-            watch::Sender::new(Mode::Open),
-            CancellationToken::new(),
-            TaskTracker::new(),
-        );
-        let accept = accept(listener, server, mode.subscribe(), tasks.clone());
-        tasks.spawn(stop.clone().run_until_cancelled_owned(accept));
-        Ok(Self {
+        let proxy = Self {
             address,
-            mode,
-            stop,
-            tasks,
-        })
+            mode: watch::Sender::new(Mode::Open),
+            accepted: Arc::default(),
+            stop: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        };
+        let accept = accept(
+            listener,
+            server,
+            proxy.mode.subscribe(),
+            Arc::clone(&proxy.accepted),
+            proxy.tasks.clone(),
+        );
+        let stop = proxy.stop.clone();
+        proxy.tasks.spawn(stop.run_until_cancelled_owned(accept));
+        Ok(proxy)
     }
 
     /// Where it listens.
@@ -57,12 +68,24 @@ impl TcpProxy {
         self.address
     }
 
+    /// What leads a client through this proxy, whatever the server's URL is: TLS is spoken
+    /// with the server that the URL names.
+    pub fn connector(&self) -> Arc<dyn Connector> {
+        Arc::new(Through(self.address))
+    }
+
+    /// How many connections were accepted so far.
+    pub fn accepted(&self) -> usize {
+        self.accepted.load(Ordering::SeqCst)
+    }
+
     /// Closes every connection, and new ones at once, until [`open`](Self::open).
     pub fn cut(&self) {
         self.mode.send_replace(Mode::Cut);
     }
 
-    /// Keeps connections but loses every byte, until [`open`](Self::open), which closes
+    /// Keeps connections, takes new ones, and loses every byte of both sides: neither
+    /// learns anything, not even that the other has closed. [`open`](Self::open) closes
     /// the connections of that time.
     pub fn black_hole(&self) {
         self.mode.send_replace(Mode::Hole);
@@ -73,7 +96,7 @@ impl TcpProxy {
         self.mode.send_replace(Mode::Open);
     }
 
-    /// Ends all connections and waits for the tasks.
+    /// Closes every connection and waits for the tasks.
     pub async fn shutdown(&self) {
         self.cut();
         self.stop.cancel();
@@ -82,65 +105,94 @@ impl TcpProxy {
     }
 }
 
+impl Drop for TcpProxy {
+    fn drop(&mut self) {
+        self.cut();
+        self.stop.cancel();
+    }
+}
+
+/// Connects to the proxy instead of the server.
+struct Through(SocketAddr);
+
+impl Connector for Through {
+    fn connect(&self, _host: &str, _port: u16) -> Connecting {
+        let proxy = self.0;
+        Box::pin(async move {
+            let stream = TcpStream::connect(proxy).await?;
+            stream.set_nodelay(true)?;
+            Ok(Box::new(stream) as Box<dyn Transport>)
+        })
+    }
+}
+
 async fn accept(
     listener: TcpListener,
     server: SocketAddr,
     mode: watch::Receiver<Mode>,
+    accepted: Arc<AtomicUsize>,
     tasks: TaskTracker,
 ) {
     while let Ok((client, _)) = listener.accept().await {
-        let mut mode = mode.clone();
-        tasks.spawn(async move {
-            let now = *mode.borrow_and_update();
-            match now {
-                Mode::Cut => {}
-                Mode::Open => serve(client, server, mode).await,
-                Mode::Hole => changed(&mut mode, Mode::Hole).await,
-            }
-        });
+        accepted.fetch_add(1, Ordering::SeqCst);
+        tasks.spawn(serve(client, server, mode.clone()));
+    }
+}
+
+/// Carries one connection; dropping both its ends closes it.
+async fn serve(mut client: TcpStream, server: SocketAddr, mut mode: watch::Receiver<Mode>) {
+    let now = *mode.borrow_and_update();
+    let mut upstream = match now {
+        Mode::Cut => return,
+        Mode::Hole => None,
+        Mode::Open => match TcpStream::connect(server).await {
+            Ok(upstream) => Some(upstream),
+            // Nobody listens there: the client learns it by the end of its connection.
+            Err(_) => return,
+        },
+    };
+    if let Some(upstream) = &mut upstream {
+        // Without it small messages wait for each other's acknowledgement.
+        if client.set_nodelay(true).is_err() || upstream.set_nodelay(true).is_err() {
+            return;
+        }
+        tokio::select! {
+            // However a connection ends, both its ends are closed.
+            _ = tokio::io::copy_bidirectional(&mut client, upstream) => return,
+            () = end_of(&mut mode, Mode::Open) => {}
+        }
+    }
+    if *mode.borrow() == Mode::Hole {
+        tokio::select! {
+            () = swallow(client, upstream) => {}
+            () = end_of(&mut mode, Mode::Hole) => {}
+        }
     }
 }
 
 /// Waits until the mode is another than `now`.
-async fn changed(mode: &mut watch::Receiver<Mode>, now: Mode) {
-    // An error means that the proxy is gone, which ends the connection just as well.
-    if mode.wait_for(|mode| *mode != now).await.is_err() {
-        tracing_free();
-    }
+async fn end_of(mode: &mut watch::Receiver<Mode>, now: Mode) {
+    let changed = mode.wait_for(|mode| *mode != now).await.is_ok();
+    debug_assert!(changed, "a proxy cuts its connections before it is gone");
 }
 
-/// There is nothing to be told.
-fn tracing_free() {}
-
-async fn serve(client: TcpStream, server: SocketAddr, mut mode: watch::Receiver<Mode>) {
-    let Ok(upstream) = TcpStream::connect(server).await else {
-        return;
+/// Reads what comes and loses it, for ever.
+async fn swallow(client: TcpStream, upstream: Option<TcpStream>) {
+    let upstream = async {
+        match upstream {
+            Some(upstream) => lose(upstream).await,
+            None => std::future::pending().await,
+        }
     };
-    let (client, upstream) = (Arc::new(client), Arc::new(upstream));
-    let mut pumped = std::pin::pin!(pump(&client, &upstream));
-    tokio::select! {
-        () = &mut pumped => {}
-        () = changed(&mut mode, Mode::Open) => {
-            // Held open without a byte: neither side learns anything.
-            changed(&mut mode, Mode::Hole).await;
-        }
-    }
+    tokio::join!(lose(client), upstream);
 }
 
-async fn pump(client: &TcpStream, upstream: &TcpStream) {
-    let up = copy(client, upstream);
-    let down = copy(upstream, client);
-    tokio::select! {
-        () = up => {}
-        () = down => {}
-    }
-}
-
-async fn copy(mut from: &TcpStream, mut to: &TcpStream) {
+async fn lose(mut stream: TcpStream) {
     let mut buffer = vec![0; 16 * 1024];
-    while let Ok(read) = from.read(&mut buffer).await {
-        if read == 0 || to.write_all(&buffer[..read]).await.is_err() {
-            return;
-        }
-    }
+    while matches!(stream.read(&mut buffer).await, Ok(read) if read > 0) {}
+    // Held open: its end is not to be seen by the other side.
+    std::future::pending().await
 }
+
+#[cfg(test)]
+mod tests;
