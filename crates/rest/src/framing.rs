@@ -27,7 +27,7 @@ mod piece;
 
 pub(crate) use error::FramingError;
 pub(crate) use event_splitter::{Event, EventSplitter, EventType};
-pub(crate) use list_splitter::{ListEnd, ListSplitter};
+pub(crate) use list_splitter::ListSplitter;
 pub(crate) use piece::{Limits, Piece};
 
 #[cfg(test)]

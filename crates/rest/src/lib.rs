@@ -30,6 +30,9 @@ mod warnings;
 mod framing;
 mod list_watch;
 
+#[cfg(test)]
+mod testing;
+
 pub use body::Body;
 pub use client::Client;
 pub use config::{

@@ -52,10 +52,11 @@ fn kind_of(error: &(dyn StdError + 'static)) -> Option<TransportKind> {
         } else if cause.is::<rustls::Error>() {
             return Some(TransportKind::Tls);
         } else if let Some(error) = cause.downcast_ref::<h2::Error>() {
-            if error.is_io() {
-                continue;
-            }
-            return Some(h2_kind(error));
+            // h2 does not show it as its cause.
+            return match error.get_io() {
+                Some(error) => io_kind(error),
+                None => Some(h2_kind(error)),
+            };
         } else if let Some(error) = cause.downcast_ref::<hyper::Error>() {
             outer = outer.or_else(|| hyper_kind(error));
         }

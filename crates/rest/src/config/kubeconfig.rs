@@ -321,9 +321,11 @@ fn parse_document(bytes: &[u8]) -> Result<Value, ConfigError> {
     {
         return Ok(value);
     }
-    // Snippets of the text may show secrets.
+    // A context may be called `y` or `on`. Snippets of the text may show secrets.
     let options = serde_saphyr::options! {
         duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins,
+        strict_booleans: true,
+        leading_zero_numbers_as_strings: true,
         with_snippet: false,
     };
     let documents: Vec<Value> = serde_saphyr::from_multiple_with_options(text, options)

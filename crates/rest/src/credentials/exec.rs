@@ -196,5 +196,6 @@ impl fmt::Debug for ExecCluster {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;

@@ -117,3 +117,6 @@ impl rustls::client::ResolvesClientCert for AlwaysShow {
         true
     }
 }
+
+#[cfg(test)]
+mod tests;

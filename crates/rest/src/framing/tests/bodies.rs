@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::framing::{EventSplitter, EventType, FramingError, Limits, ListEnd, ListSplitter};
+use crate::framing::envelope::ListEnd;
+use crate::framing::{EventSplitter, EventType, FramingError, Limits, ListSplitter};
 
 /// Feeds `body` in pieces of the given lengths, over and over.
 fn pieces<'a>(body: &'a [u8], lengths: &'a [usize]) -> impl Iterator<Item = &'a [u8]> {
