@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::resource::{Origin, Registry, Resource};
+use crate::service::has_scale;
 
 /// The answer to a discovery path, `None` when there is nothing there.
 pub(crate) fn answer(registry: &Registry, path: &str) -> Option<Value> {
@@ -126,6 +127,17 @@ fn resource_list(registry: &Registry, group: &str, version: &str) -> Option<Valu
                 "singularName": "",
                 "namespaced": ty.namespaced,
                 "kind": ty.kind,
+                "verbs": ["get", "patch", "update"],
+            }));
+        }
+        if has_scale(resource) {
+            resources.push(json!({
+                "name": format!("{}/scale", ty.plural),
+                "singularName": "",
+                "namespaced": true,
+                "group": "autoscaling",
+                "version": "v1",
+                "kind": "Scale",
                 "verbs": ["get", "patch", "update"],
             }));
         }

@@ -6,7 +6,7 @@
 //! `protobuf/schema.txt` holds field names, numbers and types of the built-in kinds at
 //! version 1.37, one message a line: `package.Message field=number:type …`, where the type is
 //! `s` (string), `b` (bool), `i` (integer), `y` (bytes), `d` (double) or a message, of the
-//! same package where none is named; `[]` and `{}` before it mark lists and maps, `^` before
+//! same package where none is named; a capital letter means that JSON omits the zero value; `[]` and `{}` before it mark lists and maps, `^` before
 //! the field a part whose fields stand in the message itself.
 
 use std::collections::HashMap;
@@ -87,7 +87,7 @@ impl Field {
     /// The full name of its type, `None` for a scalar.
     fn message(&self) -> Option<String> {
         match self.ty {
-            "s" | "b" | "i" | "y" | "d" => None,
+            "s" | "b" | "i" | "y" | "d" | "S" | "B" | "I" => None,
             ty if ty.contains('.') => Some(ty.to_owned()),
             ty => Some(format!("{}.{ty}", self.package)),
         }
@@ -163,9 +163,9 @@ fn read_message(
             }
             Shape::One => {
                 let value = read_value(field, wire, depth)?;
-                // Go writes unset text as empty text; `storageClassName: ""` alone means something.
-                let unset = value.is_null() || (value == "" && field.name != "storageClassName");
-                if !unset {
+                let zero = value == "" || value == 0 || value == false;
+                let omitted = value.is_null() || (zero && matches!(field.ty, "S" | "B" | "I"));
+                if !omitted {
                     object.insert(field.name.to_owned(), value);
                 }
             }
@@ -196,10 +196,10 @@ fn read_message(
 
 fn read_value(field: &Field, wire: Wire<'_>, depth: usize) -> Option<Value> {
     Some(match (field.ty, wire) {
-        ("s", Wire::Bytes(text)) => json!(String::from_utf8_lossy(text)),
+        ("s" | "S", Wire::Bytes(text)) => json!(String::from_utf8_lossy(text)),
         ("y", Wire::Bytes(bytes)) => json!(STANDARD.encode(bytes)),
-        ("b", Wire::Number(n)) => json!(n != 0),
-        ("i", Wire::Number(n)) => json!(n.cast_signed()),
+        ("b" | "B", Wire::Number(n)) => json!(n != 0),
+        ("i" | "I", Wire::Number(n)) => json!(n.cast_signed()),
         ("d", Wire::Number(bits)) => json!(f64::from_bits(bits)),
         (_, Wire::Bytes(bytes)) => read_special(&field.message()?, bytes, depth)?,
         _ => return None,

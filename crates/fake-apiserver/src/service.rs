@@ -1,5 +1,6 @@
 //! One request: its faults, then its answer.
 
+mod scale;
 mod write;
 
 use std::collections::BTreeMap;
@@ -29,6 +30,8 @@ use crate::server::Shared;
 use crate::status::ApiError;
 use crate::store::{Range, Take};
 use crate::watch::{self, WatchRequest};
+
+pub(crate) use self::scale::has_scale;
 
 /// The largest request body, in bytes (etcd's limit for one request is half of it).
 const MAX_BODY: usize = 3 * 1024 * 1024;
@@ -273,6 +276,7 @@ impl Call {
             (Verb::Get, Some(name), None | Some("status")) => {
                 self.get(&resource, target, name, shape)
             }
+            (_, Some(_), Some("scale")) => self.scale(&resource, target, &read_body(body).await?),
             _ => self.write(&resource, target, shape, &read_body(body).await?),
         }
     }
@@ -295,6 +299,7 @@ impl Call {
             Some("status") => {
                 resource.status_subresource || resource.origin == crate::resource::Origin::Builder
             }
+            Some("scale") => has_scale(resource),
             Some("finalize") => resource.is("", "namespaces"),
             Some(_) => false,
         };

@@ -37,7 +37,7 @@ impl Call {
         }
     }
 
-    fn how(&self, target: &Target) -> Write {
+    pub(super) fn how(&self, target: &Target) -> Write {
         let part = if target.subresource.as_deref() == Some("status") {
             Part::Status
         } else {
@@ -224,7 +224,7 @@ impl Call {
     }
 
     /// The body as JSON, whichever form it came in.
-    fn parse_body(&self, body: &Bytes) -> Result<Value, ApiError> {
+    pub(super) fn parse_body(&self, body: &Bytes) -> Result<Value, ApiError> {
         let media_type = header(&self.headers, &CONTENT_TYPE);
         match media_type.split(';').next().unwrap_or_default().trim() {
             "" | "application/json" => parse(body),
@@ -297,7 +297,7 @@ fn key(target: &Target, name: &str) -> ObjectKey {
     ObjectKey::new(target.namespace.as_deref().unwrap_or_default(), name)
 }
 
-fn parse(body: &Bytes) -> Result<Value, ApiError> {
+pub(super) fn parse(body: &Bytes) -> Result<Value, ApiError> {
     serde_json::from_slice(body).map_err(|error| {
         ApiError::bad_request(format!("the body of the request is not JSON: {error}"))
     })

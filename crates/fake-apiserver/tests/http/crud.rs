@@ -387,3 +387,75 @@ async fn discovery_version_and_health_answer() {
     assert_eq!(client.get("/apis/apps/v9").await.status, 404);
     server.shutdown().await;
 }
+
+#[tokio::test]
+async fn scale_reads_and_changes_the_replicas_alone() {
+    let (server, client) = start().await;
+    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"},
+                            "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "d"}}}});
+    server.cluster().create(deployment).unwrap();
+    let path = "/apis/apps/v1/namespaces/default/deployments/d/scale";
+    let mut scale = client.get(path).await.json();
+    assert_eq!(
+        (&scale["spec"]["replicas"], &scale["status"]["selector"]),
+        (&json!(2), &json!("app=d"))
+    );
+    scale["spec"]["replicas"] = json!(4);
+    assert_eq!(
+        client.send_json("PUT", path, &scale).await.json()["spec"]["replicas"],
+        4
+    );
+    assert_eq!(
+        client.send_json("PUT", path, &scale).await.status,
+        409,
+        "the version is a former one"
+    );
+    let patch = json!({"spec": {"replicas": 5}});
+    assert_eq!(
+        client
+            .patch(path, "application/merge-patch+json", &patch)
+            .await
+            .status,
+        200
+    );
+    let patch = json!({"spec": {"replicas": -1}});
+    assert_eq!(
+        client
+            .patch(path, "application/merge-patch+json", &patch)
+            .await
+            .status,
+        422
+    );
+    let deployment = server.cluster().get("deployments", "default/d").unwrap();
+    assert_eq!(
+        (
+            &deployment["spec"]["replicas"],
+            &deployment["metadata"]["generation"]
+        ),
+        (&json!(5), &json!(3))
+    );
+    assert_eq!(
+        client
+            .get("/api/v1/namespaces/default/configmaps/x/scale")
+            .await
+            .status,
+        404
+    );
+    server.shutdown().await;
+}
+
+#[tokio::test]
+async fn protobuf_body_creates_an_object() {
+    let (server, client) = start().await;
+    // apiVersion v1, kind Namespace, metadata.name "team".
+    let body = b"k8s\0\x0a\x0f\x0a\x02v1\x12\x09Namespace\x12\x08\x0a\x06\x0a\x04team";
+    let media_type = [("content-type", "application/vnd.kubernetes.protobuf")];
+    let reply = client
+        .request("POST", "/api/v1/namespaces", &media_type, &body[..])
+        .await;
+    assert_eq!(
+        (reply.status, &reply.json()["metadata"]["name"]),
+        (201, &json!("team"))
+    );
+    server.shutdown().await;
+}

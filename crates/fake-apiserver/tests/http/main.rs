@@ -9,4 +9,5 @@ mod client;
 mod crud;
 mod faults;
 mod list;
+mod tls;
 mod watch;
