@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use informers_cache_core::Object;
 use serde::de::DeserializeOwned;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::{ApiResource, Decode, DecodeError, FromWire, lenient};
@@ -18,7 +18,8 @@ use crate::{ApiResource, Decode, DecodeError, FromWire, lenient};
 /// # Upstream
 /// `unstructured.Unstructured`.
 #[doc(alias = "Unstructured")]
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(transparent)]
 pub struct DynamicObject(Map<String, Value>);
 
 impl DynamicObject {

@@ -118,7 +118,7 @@ fn non_empty(bytes: &[u8]) -> Option<&str> {
 }
 
 #[inline]
-fn take_length(bytes: &mut &[u8]) -> usize {
+pub(crate) fn take_length(bytes: &mut &[u8]) -> usize {
     let (mut length, mut shift) = (0, 0);
     while let Some((byte, rest)) = bytes.split_first() {
         *bytes = rest;
@@ -138,7 +138,7 @@ fn take_text<'a>(bytes: &mut &'a [u8]) -> &'a [u8] {
     text
 }
 
-fn put_length(out: &mut Vec<u8>, mut length: usize) {
+pub(crate) fn put_length(out: &mut Vec<u8>, mut length: usize) {
     loop {
         #[expect(
             clippy::cast_possible_truncation,
@@ -159,28 +159,31 @@ fn length_of_length(length: usize) -> usize {
 }
 
 /// Appends an encoded identity to `out`.
-pub(crate) fn encode<'a, I>(out: &mut Vec<u8>, texts: [&str; 4], labels: &I)
+pub(crate) fn encode<I, T>(out: &mut Vec<u8>, texts: [&str; 4], labels: &I)
 where
-    I: Iterator<Item = (&'a [u8], &'a [u8])> + Clone,
+    I: Iterator<Item = (T, T)> + Clone,
+    T: AsRef<str>,
 {
+    let size = |text: &T| {
+        let length = text.as_ref().len();
+        length_of_length(length) + length
+    };
+    let labels_size = labels
+        .clone()
+        .map(|(key, value)| size(&key) + size(&value))
+        .sum();
+    out.reserve(20 + texts.iter().map(|text| text.len()).sum::<usize>() + labels_size);
     for text in texts {
         put_length(out, text.len());
     }
-    let size = |text: &[u8]| length_of_length(text.len()) + text.len();
-    put_length(
-        out,
-        labels
-            .clone()
-            .map(|(key, value)| size(key) + size(value))
-            .sum(),
-    );
+    put_length(out, labels_size);
     for text in texts {
         out.extend_from_slice(text.as_bytes());
     }
     for (key, value) in labels.clone() {
-        for text in [key, value] {
+        for text in [key.as_ref(), value.as_ref()] {
             put_length(out, text.len());
-            out.extend_from_slice(text);
+            out.extend_from_slice(text.as_bytes());
         }
     }
 }
@@ -196,11 +199,7 @@ pub(crate) fn encode_scan(out: &mut Vec<u8>, scan: &MetaScan<'_>) {
     let texts = texts
         .each_ref()
         .map(|text| text.as_deref().unwrap_or_default());
-    let labels: Vec<_> = scan.labels().collect();
-    let labels = labels
-        .iter()
-        .map(|(key, value)| (key.as_bytes(), value.as_bytes()));
-    encode(out, texts, &labels);
+    encode(out, texts, &scan.labels());
 }
 
 impl Identity {
@@ -322,12 +321,9 @@ impl<'de> Visitor<'de> for IdentityVisitor {
             .each_ref()
             .map(|text| text.as_deref().unwrap_or_default());
         let labels = labels.unwrap_or_default().0;
-        let labels = labels.iter().map(|(key, value)| {
-            (
-                key.as_bytes(),
-                value.as_deref().unwrap_or_default().as_bytes(),
-            )
-        });
+        let labels = labels
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.as_deref().unwrap_or_default()));
         let mut bytes = Vec::new();
         encode(&mut bytes, texts, &labels);
         Ok(Identity(bytes.into()))

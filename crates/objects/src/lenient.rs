@@ -160,7 +160,7 @@ impl<'de> Deserializer<'de> for Lenient<'de, '_> {
                 path: self.path,
             }),
             Value::Object(fields) => visitor.visit_map(Fields {
-                fields: fields.iter(),
+                rest: fields.iter(),
                 value: None,
                 path: self.path,
             }),
@@ -272,7 +272,7 @@ impl<'de> SeqAccess<'de> for Elements<'de, '_> {
 }
 
 struct Fields<'de, 'path> {
-    fields: serde_json::map::Iter<'de>,
+    rest: serde_json::map::Iter<'de>,
     value: Option<(&'de String, &'de Value)>,
     path: &'path Path,
 }
@@ -284,7 +284,7 @@ impl<'de> MapAccess<'de> for Fields<'de, '_> {
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, Error> {
-        self.value = self.fields.next();
+        self.value = self.rest.next();
         let Some((key, _)) = self.value else {
             return Ok(None);
         };

@@ -27,6 +27,7 @@ mod lenient;
 mod typed;
 
 mod dynamic;
+mod packed;
 mod partial;
 mod strip;
 mod wire_type;
@@ -40,6 +41,7 @@ pub use identity::{Identity, ObjectMetadata};
 #[doc(no_inline)]
 pub use informers_cache_core::Object;
 pub use meta_scan::MetaScan;
+pub use packed::{Codec, Packed, PackedDecoder, PackedOptions, PackedStats};
 pub use partial::PartialObjectMetadata;
 pub use strip::StripManagedFields;
 pub use typed::Typed;

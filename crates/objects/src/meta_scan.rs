@@ -69,7 +69,7 @@ impl<'a> MetaScan<'a> {
 
     /// `metadata.labels`, in the order of the bytes. A value of `null` is an empty text, and
     /// an unreadable one ends them.
-    pub fn labels(&self) -> impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)> + use<'a> {
+    pub fn labels(&self) -> impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)> + Clone + use<'a> {
         pairs(self.labels)
     }
 
@@ -146,7 +146,7 @@ fn text(raw: Option<RawStr<'_>>) -> Option<Cow<'_, str>> {
 }
 
 /// The string members of the object that `json` is.
-fn pairs(json: Option<&[u8]>) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
+fn pairs(json: Option<&[u8]>) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> + Clone {
     let mut cursor = json.map(Cursor::new);
     if let Some(cursor) = &mut cursor {
         // It is there, or the slice would not have been kept.

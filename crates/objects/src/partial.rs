@@ -114,12 +114,12 @@ impl<K: 'static> Decode<PartialObjectMetadata<K>> for MetadataDecoder {
         ))
     }
 
-    fn accept(&self) -> &str {
+    fn accept(&self) -> &'static str {
         "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
     }
 
     // A server refuses to make one object's metadata of a list.
-    fn accept_list(&self) -> &str {
+    fn accept_list(&self) -> &'static str {
         "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
     }
 }

@@ -31,7 +31,7 @@ proptest! {
 #[test]
 fn identity_view_ends_where_other_bytes_follow() {
     let mut bytes = Vec::new();
-    let labels = [(b"k".as_slice(), b"v".as_slice())];
+    let labels = [("k", "v")];
     encode(&mut bytes, ["a", "", "u", ""], &labels.into_iter());
     bytes.extend_from_slice(b"more");
     let view = View::of(&bytes);

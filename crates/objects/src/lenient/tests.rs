@@ -21,7 +21,7 @@ struct Inner {
     text: String,
     on: bool,
     ratio: f64,
-    inner: Option<Box<Inner>>,
+    deeper: Option<Box<Inner>>,
 }
 
 #[derive(Debug, Deserialize, PartialEq)]
@@ -34,7 +34,7 @@ enum Kind {
 #[test]
 fn lenient_null_is_empty_at_any_depth() {
     let own: Own = decode(
-        br#"{"price":null,"list":[{"text":null,"on":null,"ratio":null,"inner":null}],"map":{"a":null,"b":["x",null]},"kind":{"B":2}}"#,
+        br#"{"price":null,"list":[{"text":null,"on":null,"ratio":null,"deeper":null}],"map":{"a":null,"b":["x",null]},"kind":{"B":2}}"#,
     )
     .unwrap();
     assert_eq!(own.price, 0);
@@ -44,7 +44,7 @@ fn lenient_null_is_empty_at_any_depth() {
             text: String::new(),
             on: false,
             ratio: 0.0,
-            inner: None
+            deeper: None
         }]
     );
     assert_eq!(own.map["a"], Vec::<String>::new());
@@ -62,8 +62,8 @@ fn lenient_error_names_path_and_never_quotes_text() {
             "invalid value: integer `-5`, expected u8",
         ),
         (
-            r#"{"price":1,"list":[{"text":"","on":true,"ratio":1,"inner":{"text":5,"on":false,"ratio":0}}]}"#,
-            "list[0].inner.text",
+            r#"{"price":1,"list":[{"text":"","on":true,"ratio":1,"deeper":{"text":5,"on":false,"ratio":0}}]}"#,
+            "list[0].deeper.text",
             "invalid type: integer `5`, expected a string",
         ),
         (

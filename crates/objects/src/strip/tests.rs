@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::Pod;
 
 use super::StripManagedFields;
-use crate::{Decode, FromWire, PartialObjectMetadata};
+use crate::{Decode, FromWire, Packed, PartialObjectMetadata};
 
 const JSON: &[u8] = br#"{"metadata":{"name":"a","managedFields":[{"manager":"m"}],"uid":"u"},"spec":{"containers":[]}}"#;
 
@@ -22,6 +22,10 @@ fn strip_leaves_only_managed_fields_out() {
         Some(1)
     );
     assert_eq!(pod, whole);
+    let packed = StripManagedFields::new(Packed::<Pod>::decoder())
+        .decode(JSON)
+        .unwrap();
+    assert_eq!(packed.decode().unwrap(), whole);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use informers_cache_core::Object;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
-use crate::{FromWire, Identity, Resource};
+use crate::{FromWire, Identity, Packed, Resource};
 
 #[derive(Debug, Deserialize)]
 struct Priced {
@@ -59,4 +59,6 @@ fn wire_type_may_hold_the_whole_metadata_and_be_packed() {
     let named = Named::decoder().decode(json).unwrap();
     assert_eq!((named.name(), named.metadata.generation), ("a", Some(5)));
     assert!(!Named::api_resource().namespaced);
+    let packed = Packed::<Named>::decoder().decode(json).unwrap();
+    assert_eq!(packed.decode().unwrap().metadata.generation, Some(5));
 }
