@@ -344,9 +344,9 @@ impl Machine {
     ) -> Step {
         self.consecutive_failures += 1;
         self.watch_backoff.on_other_failure();
-        let delay = self
-            .cycle_backoff
-            .next_delay(now, error.retry_after(), &mut self.rng);
+        // Beside an answer that will not change, the time it states means nothing.
+        let stated = error.retry_after().filter(|_| asks_to_wait(&error));
+        let delay = self.cycle_backoff.next_delay(now, stated, &mut self.rng);
         let action = self.begin_cycle(now + delay);
         Step {
             relist: Some(cause),

@@ -58,15 +58,15 @@ fn obj(text: &str) -> Obj {
     }
 }
 
-fn bad(text: &str) -> Box<Undecodable> {
+fn bad(text: &str) -> Undecodable {
     let obj = obj(text);
-    Box::new(Undecodable {
+    Undecodable {
         name: ObjectName::of(&obj),
         uid: None,
         resource_version: ResourceVersion::new(&obj.version),
         path: "spec.priority".to_owned(),
         message: "expected a number".to_owned(),
-    })
+    }
 }
 
 pub(crate) fn rv(text: &str) -> ResourceVersion {
@@ -201,7 +201,9 @@ async fn page(text: String) -> Vec<Result<ListPart<Obj>, Error>> {
         } else if let Some(token) = word.strip_prefix("continue=") {
             meta.continue_token = Some(token.to_owned());
         } else if word.starts_with("bad@") {
-            parts.push(Ok(ListPart::Items(vec![ListItem::Undecodable(bad(word))])));
+            parts.push(Ok(ListPart::Items(vec![ListItem::Undecodable(Box::new(
+                bad(word),
+            ))])));
         } else {
             parts.push(Ok(ListPart::Items(vec![ListItem::Object(obj(word))])));
         }
@@ -250,7 +252,7 @@ fn event(text: &str) -> Option<WatchEvent<Obj>> {
                 object: Some(object),
             }
         }
-        "bad" => WatchEvent::Undecodable(bad(what)),
+        "bad" => WatchEvent::Undecodable(Box::new(bad(what))),
         "bookmark" | "end" => WatchEvent::Bookmark {
             resource_version: rv(what),
             initial_events_end: verb == "end",
