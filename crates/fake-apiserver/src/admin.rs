@@ -15,10 +15,12 @@ pub(crate) fn answer(shared: &Arc<Shared>, method: &str, path: &str, body: &Byte
         shared: Arc::clone(shared),
     };
     match (method, path) {
-        ("POST", "/_fake/faults") => match serde_json::from_slice::<Fault>(body) {
-            Ok(fault) => Answer::json(201, &json!({"id": faults.inject(fault)})),
-            Err(error) => Answer::error(&ApiError::bad_request(format!("not a fault: {error}"))),
-        },
+        ("POST", "/_fake/faults") => {
+            match read_fault(body).and_then(|fault| faults.try_inject(fault)) {
+                Ok(id) => Answer::json(201, &json!({"id": id})),
+                Err(error) => Answer::error(&error),
+            }
+        }
         ("GET", "/_fake/faults") => in_json(faults.list()),
         ("DELETE", "/_fake/faults") => {
             faults.clear();
@@ -28,6 +30,52 @@ pub(crate) fn answer(shared: &Arc<Shared>, method: &str, path: &str, body: &Byte
         (_, "/_fake/faults" | "/_fake/requests") => Answer::error(&ApiError::method_not_allowed()),
         _ => Answer::error(&ApiError::no_such_path()),
     }
+}
+
+/// Reads a fault; a field no fault has is more likely a slip than meant.
+fn read_fault(body: &Bytes) -> Result<Fault, ApiError> {
+    const FIELDS: [&str; 27] = [
+        "afterBytes",
+        "afterEvents",
+        "body",
+        "bytesPerSecond",
+        "code",
+        "contentType",
+        "continue",
+        "data",
+        "fault",
+        "how",
+        "inconsistent",
+        "message",
+        "namespace",
+        "now",
+        "nth",
+        "object",
+        "reason",
+        "resource",
+        "retryAfter",
+        "revision",
+        "revisions",
+        "seconds",
+        "skip",
+        "times",
+        "type",
+        "userAgent",
+        "verb",
+    ];
+    let bad = |error: serde_json::Error| ApiError::bad_request(format!("not a fault: {error}"));
+    let value: Value = serde_json::from_slice(body).map_err(bad)?;
+    let unknown = value
+        .as_object()
+        .into_iter()
+        .flatten()
+        .find(|(name, _)| !FIELDS.contains(&name.as_str()));
+    if let Some((name, _)) = unknown {
+        return Err(ApiError::bad_request(format!(
+            "not a fault: unknown field {name:?}"
+        )));
+    }
+    serde_json::from_value(value).map_err(bad)
 }
 
 fn in_json(value: impl serde::Serialize) -> Answer {

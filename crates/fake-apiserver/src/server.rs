@@ -23,6 +23,7 @@ use crate::connection::Control;
 use crate::fault::{Action, FaultSet, Faults, OpenWatches};
 use crate::request::{RequestLog, RequestRecord, WaitTimeout};
 use crate::resource::Registry;
+use crate::status::ApiError;
 use crate::store::Store;
 use crate::tls::Identity;
 
@@ -87,16 +88,13 @@ impl Shared {
     }
 
     /// Compaction and rollback, when a fault asks for them.
-    pub(crate) fn change_state(&self, action: &Action) {
+    pub(crate) fn change_state(&self, action: &Action) -> Result<(), ApiError> {
         match action {
             Action::Compact => self.store().compact(),
-            Action::Rollback { revision } => {
-                if let Err(error) = self.store().rollback(*revision) {
-                    tracing::warn!(%error, revision, "the rollback fault was not applied");
-                }
-            }
+            Action::Rollback { revision } => self.store().rollback(*revision)?,
             _ => {}
         }
+        Ok(())
     }
 }
 

@@ -186,7 +186,9 @@ impl Call {
                     self.control.slow_writes(bytes_per_second);
                 }
                 action @ (Action::Compact | Action::Rollback { .. }) => {
-                    self.shared.change_state(&action);
+                    if let Err(error) = self.shared.change_state(&action) {
+                        tracing::warn!(%error, "a fault could not change the state");
+                    }
                 }
                 Action::Status(status) => {
                     let answer = Answer {

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 use tokio::sync::{mpsc, watch};
 
-use super::{Action, Fault};
+use super::{Action, Fault, Matcher};
 use crate::request::RequestRecord;
 use crate::server::Shared;
+use crate::status::ApiError;
 
 /// Names an injected fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -44,20 +45,31 @@ impl Faults {
     /// (a delay and a status, say), but only the first of those that answer it.
     /// Compaction and rollback without a matcher, and faults with [`Fault::now`], happen
     /// before this returns and are not listed afterwards.
-    #[allow(
-        clippy::needless_pass_by_value,
-        reason = "a fault is given away, as one line"
-    )]
+    ///
+    /// What cannot be done at once (a rollback further than the history reaches, [`Fault::now`]
+    /// with a kind that cannot strike an open watch) is logged; `Cluster::rollback` returns it.
     pub fn inject(&self, fault: Fault) -> FaultId {
+        self.try_inject(fault).unwrap_or_else(|error| {
+            tracing::warn!(%error, "the fault was not injected");
+            self.shared.faults.next_id()
+        })
+    }
+
+    pub(crate) fn try_inject(&self, fault: Fault) -> Result<FaultId, ApiError> {
         if fault.now {
+            if !fault.action.strikes_streams() {
+                return Err(ApiError::bad_request(
+                    "this fault cannot strike a watch that is open",
+                ));
+            }
             self.shared.open.strike(&fault);
-            return self.shared.faults.next_id();
+            return Ok(self.shared.faults.next_id());
         }
-        if fault.action.is_state_change() && fault.matcher == super::Matcher::default() {
-            self.shared.change_state(&fault.action);
-            return self.shared.faults.next_id();
+        if fault.action.is_state_change() && fault.matcher == Matcher::default() {
+            self.shared.change_state(&fault.action)?;
+            return Ok(self.shared.faults.next_id());
         }
-        self.shared.faults.add(fault)
+        Ok(self.shared.faults.add(fault))
     }
 
     /// Takes a fault out of force; false when it is not (any more).
@@ -236,9 +248,6 @@ impl OpenWatches {
     }
 
     fn strike(&self, fault: &Fault) {
-        if !fault.action.strikes_streams() {
-            return;
-        }
         let watches = self.lock();
         let mut matching: Vec<_> = watches
             .values()

@@ -551,6 +551,14 @@ async fn admin_paths_inject_list_and_clear_and_show_requests() {
             .status,
         400
     );
+    for bad in [
+        json!({"fault": "status", "code": 500, "retry_after": 1}),
+        json!({"fault": "status", "code": 500, "now": true}),
+        json!({"fault": "rollback", "revision": 1_000_000}),
+    ] {
+        let refused = client.send_json("POST", "/_fake/faults", &bad).await;
+        assert_eq!(refused.status, 400, "{bad}");
+    }
     assert_eq!(client.get(&format!("{CMS}?limit=5")).await.status, 503);
     let listed = client.get("/_fake/faults").await.json();
     assert_eq!(
