@@ -60,6 +60,14 @@ impl<T: Object> DeltaFifo<T> {
         }
     }
 
+    /// Makes it synced only once each of `namespaces` had its first
+    /// [`Replacement::in_namespace`].
+    #[must_use]
+    pub fn awaiting_namespaces(mut self, namespaces: impl IntoIterator<Item = Arc<str>>) -> Self {
+        self.population = Population::of_namespaces(namespaces);
+        self
+    }
+
     /// Appends a delta to its key's accumulator, merges what may be merged, and
     /// queues the key unless it is queued already.
     #[doc(alias = "queueActionLocked")]
@@ -82,19 +90,22 @@ impl<T: Object> DeltaFifo<T> {
                 .is_some_and(|known| known.is_known(name))
     }
 
-    /// Queues tombstones for every key that `present` lacks.
-    fn delete_missing(&mut self, present: &HashSet<ObjectName>) {
+    /// Queues tombstones for every key of `namespace` (or at all) that `present` lacks.
+    fn delete_missing(&mut self, present: &HashSet<ObjectName>, namespace: Option<&str>) {
+        let is_missing = |name: &ObjectName| {
+            !present.contains(name) && (namespace.is_none() || name.namespace() == namespace)
+        };
         let mut tombstones = Vec::new();
         // Queued keys first: their newest state is the last known one.
         for name in &self.queue {
-            if !present.contains(name) {
+            if is_missing(name) {
                 let queued = self.items[name].newest_object();
                 tombstones.push((name.clone(), queued.map(Arc::clone)));
             }
         }
         for (name, state) in &self.in_flight {
             if let Some(state) = state
-                && !present.contains(name)
+                && is_missing(name)
                 && !self.items.contains_key(name)
             {
                 tombstones.push((name.clone(), Some(Arc::clone(state))));
@@ -102,7 +113,7 @@ impl<T: Object> DeltaFifo<T> {
         }
         if let Some(known) = &self.known {
             known.for_each_known(&mut |name, obj| {
-                if !present.contains(name)
+                if is_missing(name)
                     && !self.items.contains_key(name)
                     && !self.in_flight.contains_key(name)
                 {
@@ -192,6 +203,7 @@ impl<T: Object> Queue<T> for DeltaFifo<T> {
 
     fn replace(&mut self, list: Replacement<T>, resource_version: Option<&ResourceVersion>) {
         self.entered(resource_version.map(ResourceVersion::as_str));
+        let namespace = list.namespace().map(Arc::clone);
         let mut present = HashSet::with_capacity(list.len());
         for item in list.into_items() {
             let (name, delta) = match item {
@@ -203,8 +215,9 @@ impl<T: Object> Queue<T> for DeltaFifo<T> {
             present.insert(name.clone());
             self.queue_action(name, delta);
         }
-        self.delete_missing(&present);
-        self.population.on_replace(self.queue.len());
+        self.delete_missing(&present, namespace.as_deref());
+        let pending = self.queue.len() + self.in_flight.len();
+        self.population.on_replace(namespace.as_ref(), pending);
     }
 
     fn resync(&mut self) {

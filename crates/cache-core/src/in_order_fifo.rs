@@ -64,6 +64,14 @@ impl<T: Object> InOrderFifo<T> {
         }
     }
 
+    /// Makes it synced only once each of `namespaces` had its first
+    /// [`Replacement::in_namespace`].
+    #[must_use]
+    pub fn awaiting_namespaces(mut self, namespaces: impl IntoIterator<Item = Arc<str>>) -> Self {
+        self.population = Population::of_namespaces(namespaces);
+        self
+    }
+
     fn push(&mut self, name: ObjectName, delta: Delta<T>, version: Option<ResourceVersion>) {
         self.population.on_change();
         self.entries.push_back(Entry::Delta {
@@ -163,7 +171,9 @@ impl<T: Object> Queue<T> for InOrderFifo<T> {
     }
 
     fn replace(&mut self, list: Replacement<T>, resource_version: Option<&ResourceVersion>) {
+        let namespace = list.namespace().map(Arc::clone);
         let mut all = ReplacedAll {
+            namespace: namespace.clone(),
             objects: Vec::with_capacity(list.len()),
             undecodable: Vec::new(),
         };
@@ -177,7 +187,8 @@ impl<T: Object> Queue<T> for InOrderFifo<T> {
             all,
             version: resource_version.cloned(),
         });
-        self.population.on_replace(self.entries.len());
+        let pending = self.entries.len() + self.in_flight;
+        self.population.on_replace(namespace.as_ref(), pending);
     }
 
     fn resync(&mut self) {

@@ -1,5 +1,7 @@
 //! [`Population`]: how much of the first list is still to be processed.
 
+use std::sync::Arc;
+
 /// Counts the initial population down.
 ///
 /// # Upstream
@@ -10,19 +12,34 @@ pub(crate) struct Population {
     populated: bool,
     /// Of the first list: entries that are queued or in flight.
     left: usize,
+    /// The namespaces whose first list has not come; empty if one list is everything.
+    awaited: Vec<Arc<str>>,
 }
 
 impl Population {
-    /// A change other than a relist came in.
-    pub(crate) fn on_change(&mut self) {
-        self.populated = true;
+    /// A population that takes a first list from each of `namespaces`.
+    pub(crate) fn of_namespaces(namespaces: impl IntoIterator<Item = Arc<str>>) -> Self {
+        Self {
+            awaited: namespaces.into_iter().collect(),
+            ..Self::default()
+        }
     }
 
-    /// A relist left `queued` entries in the queue.
-    pub(crate) fn on_replace(&mut self, queued: usize) {
-        if !self.populated {
-            self.populated = true;
-            self.left = queued;
+    /// A change other than a relist came in.
+    pub(crate) fn on_change(&mut self) {
+        self.populated |= self.awaited.is_empty();
+    }
+
+    /// A relist of `namespace` left `pending` entries in the queue and in flight.
+    pub(crate) fn on_replace(&mut self, namespace: Option<&Arc<str>>, pending: usize) {
+        if self.populated {
+            return;
+        }
+        let awaited = self.awaited.len();
+        self.awaited.retain(|awaited| Some(awaited) != namespace);
+        if awaited == 0 || self.awaited.len() < awaited {
+            self.left = pending;
+            self.populated = self.awaited.is_empty();
         }
     }
 

@@ -96,6 +96,8 @@ pub enum Work<T> {
 /// `cache.ReplacedAllInfo`.
 #[doc(alias = "ReplacedAllInfo")]
 pub struct ReplacedAll<T> {
+    /// The namespace that the list is about; `None`: everything.
+    pub namespace: Option<Arc<str>>,
     /// The objects, in list order; of several with one name the last one counts.
     pub objects: Vec<(ObjectName, Arc<T>)>,
     /// Objects that are there but do not decode: to be kept, not deleted.

@@ -46,6 +46,7 @@ pub struct Replacement<T> {
     /// Where each of the first `indexed` items stands; filled when first needed.
     places: HashMap<ObjectName, usize>,
     indexed: usize,
+    namespace: Option<Arc<str>>,
     transform: Option<Transform<T>>,
     known: Option<Arc<dyn KnownObjects<T>>>,
 }
@@ -59,9 +60,22 @@ impl<T: Object> Replacement<T> {
             items: Vec::new(),
             places: HashMap::new(),
             indexed: 0,
+            namespace: None,
             transform,
             known,
         }
+    }
+
+    /// Makes this the truth about one namespace only: what is known of others stays.
+    #[must_use]
+    pub fn in_namespace(mut self, namespace: Option<Arc<str>>) -> Self {
+        self.namespace = namespace;
+        self
+    }
+
+    /// The namespace that the list is about; `None`: everything.
+    pub fn namespace(&self) -> Option<&Arc<str>> {
+        self.namespace.as_ref()
     }
 
     /// The items, in list order.

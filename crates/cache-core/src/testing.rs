@@ -31,10 +31,13 @@ pub(crate) fn obj(text: &str) -> Obj {
 
 impl Object for Obj {
     fn name(&self) -> &str {
-        &self.name
+        self.name
+            .split_once('/')
+            .map_or(&self.name, |(_, name)| name)
     }
     fn namespace(&self) -> Option<&str> {
-        None
+        let (namespace, _) = self.name.split_once('/')?;
+        Some(namespace)
     }
     fn uid(&self) -> Option<&str> {
         Some(&self.uid)
@@ -150,7 +153,7 @@ pub(crate) fn show_popped(popped: &Popped<Obj>) -> String {
 /// `pop [max]` and `synced?`.
 ///
 /// Commands: `add a@1`, `update a@2`, `delete a@3`, `delete-unread a`, `bad a@4`,
-/// `replace rv: a@1 ?b@2`, `resync`, `bookmark 9`, `pop`, `pop 10`, `take` (pop without
+/// `replace rv: a@1 ?b@2`, `replace-in ns rv: ns/a@1`, `resync`, `bookmark 9`, `pop`, `pop 10`, `take` (pop without
 /// done), `done`, `synced?`.
 pub(crate) fn run<Q: Queue<Obj>>(
     queue: &mut Q,
@@ -174,10 +177,14 @@ pub(crate) fn run<Q: Queue<Obj>>(
             }
             "delete-unread" => queue.delete(ObjectName::of(&obj(rest)), None, None),
             "bad" => queue.undecodable(Arc::new(undecodable(rest))),
-            "replace" => {
-                let (rv, items) = rest.split_once(':').expect("replace RV: ITEMS");
+            "replace" | "replace-in" => {
+                let (before, items) = rest.split_once(':').expect("RV: ITEMS");
+                let (namespace, rv) = match before.split_once(' ') {
+                    Some((namespace, rv)) => (Some(Arc::from(namespace)), rv),
+                    None => (None, before),
+                };
                 let known = known.map(|known| Arc::clone(known) as Arc<dyn KnownObjects<Obj>>);
-                let mut list = Replacement::new(None, known);
+                let mut list = Replacement::new(None, known).in_namespace(namespace);
                 for item in items.split_whitespace() {
                     let pushed = match item.strip_prefix('?') {
                         Some(bad) => list.push(ListItem::Undecodable(Box::new(undecodable(bad)))),

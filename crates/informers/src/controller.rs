@@ -1,5 +1,6 @@
 //! [`Controller`]: a reflector and the loop that empties its queue, side by side.
 
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +21,14 @@ const BATCH: NonZeroUsize = NonZeroUsize::new(1000).expect("a thousand is not ze
 /// The pause before a task is started again that ended by a panic of user code.
 const RESTART_DELAY: Duration = Duration::from_secs(1);
 
-/// A reflector, the queue it fills, and the loop that empties the queue into `process`.
+/// One reflector of an informer.
+pub(crate) struct Source<T> {
+    pub(crate) reflector: Reflector<T>,
+    /// Makes another reflector, should this one panic.
+    pub(crate) remake: Box<dyn Fn() -> Reflector<T> + Send + Sync>,
+}
+
+/// The reflectors, the queue they fill, and the loop that empties the queue into `process`.
 ///
 /// # Shutdown
 /// 1. The token is cancelled.
@@ -32,15 +40,14 @@ const RESTART_DELAY: Duration = Duration::from_secs(1);
 /// `cache.controller` with its `processLoop`.
 #[doc(alias = "processLoop")]
 pub(crate) struct Controller<T: Object> {
-    pub(crate) reflector: Reflector<T>,
-    /// Makes another reflector, should the first one panic.
-    pub(crate) remake: Box<dyn Fn() -> Reflector<T> + Send>,
+    /// One for each namespace, or one in all.
+    pub(crate) sources: Vec<Source<T>>,
     pub(crate) queue: Arc<SharedQueue<T>>,
     pub(crate) synced: SyncFlag,
 }
 
 impl<T: Object> Controller<T> {
-    /// Runs until `cancel`; then both tasks have ended.
+    /// Runs until `cancel`; then every task has ended.
     pub(crate) async fn run(
         self,
         cancel: CancellationToken,
@@ -61,13 +68,21 @@ impl<T: Object> Controller<T> {
             tasks.spawn(async move {
                 process_loop(&queue, &synced, &*process).await;
                 Part::ProcessLoop
-            })
+            });
         };
-        let mut reflecting = reflect(&mut tasks, self.reflector).id();
+        let mut reflecting = HashMap::new();
+        for Source { reflector, remake } in self.sources {
+            reflecting.insert(reflect(&mut tasks, reflector).id(), remake);
+        }
         consume(&mut tasks);
         while let Some(ended) = tasks.join_next_with_id().await {
             match ended {
-                Ok((_, Part::Reflector)) => self.queue.close(),
+                Ok((id, Part::Reflector)) => {
+                    reflecting.remove(&id);
+                    if reflecting.is_empty() {
+                        self.queue.close();
+                    }
+                }
                 Ok((_, Part::ProcessLoop)) => {}
                 // A panic of the user's transform, index function or error handler.
                 Err(error) => {
@@ -76,10 +91,11 @@ impl<T: Object> Controller<T> {
                         () = cancel.cancelled() => {}
                         () = tokio::time::sleep(RESTART_DELAY) => {}
                     }
-                    if error.id() == reflecting {
-                        reflecting = reflect(&mut tasks, (self.remake)()).id();
-                    } else {
-                        consume(&mut tasks);
+                    match reflecting.remove(&error.id()) {
+                        Some(remake) => {
+                            reflecting.insert(reflect(&mut tasks, remake()).id(), remake);
+                        }
+                        None => consume(&mut tasks),
                     }
                 }
             }
@@ -87,7 +103,7 @@ impl<T: Object> Controller<T> {
     }
 }
 
-/// Which of the two tasks ended.
+/// Which task ended.
 enum Part {
     Reflector,
     ProcessLoop,
@@ -114,12 +130,15 @@ fn note_sync<T: Object>(queue: &SharedQueue<T>, synced: &SyncFlag) {
 /// The queue as the reflector sees it: an empty first list makes it synced at once.
 pub(crate) struct QueueEntry<T> {
     pub(crate) queue: Arc<SharedQueue<T>>,
+    /// The namespace that its lists are about; `None`: everything.
+    pub(crate) namespace: Option<Arc<str>>,
     pub(crate) synced: SyncFlag,
 }
 
 impl<T: Object> ReflectorStore<T> for QueueEntry<T> {
     fn begin_replace(&self) -> Replacement<T> {
-        self.queue.begin_replace()
+        let namespace = self.namespace.clone();
+        self.queue.begin_replace().in_namespace(namespace)
     }
 
     fn replace(

@@ -194,6 +194,19 @@ impl SharedInformerFactory {
         self.get_or_make(T::api_resource(), scope, T::decoder(), options)
     }
 
+    /// The informer of `T` in a scope, with options and a decoder of its own, for example
+    /// a [`PackedDecoder`](informers_objects::PackedDecoder) with other options or
+    /// [`StripManagedFields`](informers_objects::StripManagedFields). If the factory has
+    /// the informer already, what the first call gave stays.
+    pub fn informer_with_decoder<T: Resource + Object>(
+        &self,
+        scope: Scope,
+        options: InformerOptions<T>,
+        decoder: Arc<dyn Decode<T>>,
+    ) -> SharedIndexInformer<T> {
+        self.get_or_make(T::api_resource(), scope, decoder, options)
+    }
+
     /// The informer of a resource known only at run time.
     ///
     /// # Upstream
@@ -236,7 +249,7 @@ impl SharedInformerFactory {
         let scope = if resource.namespaced {
             scope
         } else {
-            scope.without_namespace()
+            scope.without_namespaces()
         };
         let key = Key {
             object: TypeId::of::<T>(),
@@ -254,8 +267,15 @@ impl SharedInformerFactory {
         if state.started.remove(&key) {
             state.order.retain(|other| *other != key);
         }
-        let list_watch = list_watch(&self.inner.client, &key, decoder);
-        let informer = SharedIndexInformer::new(list_watch, options);
+        let source = |namespace| list_watch(&self.inner.client, &key, namespace, &decoder);
+        let informer = match key.scope.namespaces() {
+            [] => SharedIndexInformer::new(source(None), options),
+            [namespace] => SharedIndexInformer::new(source(Some(namespace)), options),
+            several => {
+                let sources = several.iter().map(|it| (it.clone(), source(Some(it))));
+                SharedIndexInformer::over_namespaces(sources, options)
+            }
+        };
         state
             .informers
             .insert(key.clone(), Arc::new(informer.clone()));
@@ -410,10 +430,12 @@ impl SharedInformerFactory {
 fn list_watch<T: Object>(
     client: &Client,
     key: &Key,
-    decoder: Arc<dyn Decode<T>>,
+    namespace: Option<&String>,
+    decoder: &Arc<dyn Decode<T>>,
 ) -> Arc<dyn ListerWatcher<T>> {
+    let decoder = Arc::clone(decoder);
     let mut list_watch = ListWatch::new(client.clone(), key.resource.clone(), decoder);
-    if let Some(namespace) = key.scope.namespace() {
+    if let Some(namespace) = namespace {
         list_watch = list_watch.in_namespace(namespace);
     }
     if let Some(selector) = key.scope.label_selector() {

@@ -1,6 +1,7 @@
 //! [`handle_deltas`]: from what the queue hands out to the store, and to what the
 //! handlers are told.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use informers_cache_core::{
@@ -52,7 +53,7 @@ fn apply<T: Object>(
 ) -> Told<T> {
     let mut changes = Vec::with_capacity(batch.len());
     let mut tellings = Vec::with_capacity(batch.len());
-    let mut told = Vec::with_capacity(batch.len());
+    let mut told = Vec::new();
     for (name, deltas) in batch {
         for delta in deltas {
             let (change, telling) = match delta {
@@ -74,6 +75,20 @@ fn apply<T: Object>(
         }
     }
     let previous = store.apply(changes, checkpoint);
+    let changed = tell_all(tellings, previous, is_in_initial_list);
+    if told.is_empty() {
+        return changed;
+    }
+    told.extend(changed);
+    told
+}
+
+fn tell_all<T: Object>(
+    tellings: Vec<Telling<T>>,
+    previous: Vec<Option<Arc<T>>>,
+    is_in_initial_list: bool,
+) -> Told<T> {
+    let mut told = Vec::with_capacity(tellings.len());
     for (telling, previous) in tellings.into_iter().zip(previous) {
         match telling {
             Telling::Put { obj, found } => {
@@ -152,6 +167,9 @@ fn replace<T: Object>(
     is_in_initial_list: bool,
     checkpoint: Option<&ResourceVersion>,
 ) -> Told<T> {
+    if let Some(namespace) = all.namespace.clone() {
+        return replace_namespace(store, all, &namespace, is_in_initial_list, checkpoint);
+    }
     let objects: Vec<_> = all.objects.iter().map(|(_, obj)| Arc::clone(obj)).collect();
     let outcome = store.replace_all(all.objects, all.undecodable, checkpoint);
     let mut told = Vec::with_capacity(outcome.removed.len() + objects.len());
@@ -167,6 +185,52 @@ fn replace<T: Object>(
         tell_put(&mut told, previous, obj, true, is_in_initial_list);
     }
     told
+}
+
+/// As [`replace`], for one namespace of several: one atomic write of what is there and
+/// what is gone.
+fn replace_namespace<T: Object>(
+    store: &ThreadSafeStore<T>,
+    all: ReplacedAll<T>,
+    namespace: &str,
+    is_in_initial_list: bool,
+    checkpoint: Option<&ResourceVersion>,
+) -> Told<T> {
+    let present: HashSet<_> = all.objects.iter().map(|(name, _)| name.clone()).collect();
+    let undecodable: HashSet<_> = all.undecodable.iter().map(|it| it.name.clone()).collect();
+    let is_gone = |name: &ObjectName| !present.contains(name) && !undecodable.contains(name);
+    let mut gone: Vec<_> = store
+        .namespace(namespace)
+        .iter()
+        .map(|obj| ObjectName::of(&**obj))
+        .collect();
+    gone.extend(store.undecodable().iter().map(|it| it.name.clone()));
+    gone.retain(|name| name.namespace() == Some(namespace) && is_gone(name));
+    let mut changes = Vec::with_capacity(gone.len() + all.objects.len());
+    let mut tellings = Vec::with_capacity(changes.capacity());
+    for name in gone {
+        let deleted = Deleted {
+            name: name.clone(),
+            last_known: None,
+            reason: DeleteReason::FinalStateUnknown,
+        };
+        changes.push((name, StoreChange::Remove));
+        tellings.push(Telling::Delete(deleted));
+    }
+    for (name, obj) in all.objects {
+        let (change, telling) = put(obj, true);
+        changes.push((name, change));
+        tellings.push(telling);
+    }
+    for undecodable in all.undecodable {
+        changes.push((
+            undecodable.name.clone(),
+            StoreChange::Undecodable(undecodable),
+        ));
+        tellings.push(Telling::Nothing);
+    }
+    let previous = store.apply(changes, checkpoint);
+    tell_all(tellings, previous, is_in_initial_list)
 }
 
 /// Rule R12.

@@ -11,7 +11,7 @@ use informers_processor::{
     AsyncHandler, EventHandler, HandlerOptions, HandlerRegistration, ProcessorOptions,
     ProcessorStopped, SharedProcessor, ShutdownMode, Subscription, SyncFlag,
 };
-use informers_reflector::{ListerWatcher, ReflectorState, WatchErrorHandler};
+use informers_reflector::{ListerWatcher, ReflectorPhase, ReflectorState, WatchErrorHandler};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
@@ -70,6 +70,33 @@ pub enum Lifecycle {
 impl<T: Object> SharedIndexInformer<T> {
     /// An informer over any source of lists and watches.
     pub fn new(lister_watcher: Arc<dyn ListerWatcher<T>>, options: InformerOptions<T>) -> Self {
+        let name = lister_watcher.description();
+        Self::of(name, vec![(None, lister_watcher)], options)
+    }
+
+    /// One informer over several namespaces: a list and a watch for each, one queue, one
+    /// store. It has synced once all of them have. A relist of one namespace touches that
+    /// one alone.
+    ///
+    /// For clients that may not list a resource in all namespaces. One watch over all of
+    /// them is cheaper where it is allowed.
+    pub fn over_namespaces(
+        sources: impl IntoIterator<Item = (String, Arc<dyn ListerWatcher<T>>)>,
+        options: InformerOptions<T>,
+    ) -> Self {
+        let sources: Vec<_> = sources
+            .into_iter()
+            .map(|(namespace, source)| (Some(Arc::from(namespace)), source))
+            .collect();
+        let names: Vec<_> = sources.iter().map(|(_, it)| it.description()).collect();
+        Self::of(names.join(", "), sources, options)
+    }
+
+    fn of(
+        name: String,
+        sources: Vec<(Option<Arc<str>>, Arc<dyn ListerWatcher<T>>)>,
+        options: InformerOptions<T>,
+    ) -> Self {
         let store = Arc::new(ThreadSafeStore::new(options.indexers));
         let processor = SharedProcessor::new(ProcessorOptions {
             resync_period: options.resync_period,
@@ -84,8 +111,8 @@ impl<T: Object> SharedIndexInformer<T> {
         };
         Self {
             shared: Arc::new(Shared {
-                name: lister_watcher.description(),
-                lister_watcher,
+                name,
+                sources,
                 store,
                 processor,
                 synced: SyncFlag::new(),
@@ -418,13 +445,24 @@ impl<T: Object> SharedIndexInformer<T> {
     }
 
     /// What the list-and-watch is doing, since when, and its last error; `None` before the
-    /// start.
+    /// start. Of several namespaces, the one that is not watching, if there is one.
     pub fn reflector_state(&self) -> Option<ReflectorState> {
-        match &*self.shared.life() {
-            Life::NotStarted(_) => None,
-            Life::Running { reflector, .. } => Some(reflector.state()),
-            Life::Stopped(state) => state.as_deref().cloned(),
-        }
+        let states = self.shared.reflector_states();
+        let ailing = states
+            .iter()
+            .find(|it| it.phase != ReflectorPhase::Watching);
+        ailing.or(states.first()).cloned()
+    }
+
+    /// As [`reflector_state`](Self::reflector_state), for each namespace of an informer
+    /// [over several](Self::over_namespaces).
+    pub fn reflector_states(&self) -> Vec<(Option<Arc<str>>, ReflectorState)> {
+        let namespaces = self
+            .shared
+            .sources
+            .iter()
+            .map(|(namespace, _)| namespace.clone());
+        namespaces.zip(self.shared.reflector_states()).collect()
     }
 
     /// The version of the newest change that was received. The store may be behind: see

@@ -11,13 +11,15 @@
 //! | `factory.informer::<T>()` with `T` = | held for each object | for |
 //! |---|---|---|
 //! | a `k8s-openapi` type | the decoded struct | small clusters, full access |
+//! | [`Packed`] of a type | metadata, and compressed bytes decoded on demand | 10,000 objects and more |
 //! | a struct of your own ([`wire_type!`]) | just its fields | agents, gateways |
 //! | [`PartialObjectMetadata`] of a type | metadata, the server sends no more | labels, owners |
 //! | [`DynamicObject`] ([`SharedInformerFactory::dynamic`]) | a JSON value | resources known at run time |
 //!
 //! # Features
 //!
-//! `ring` (default) or `aws-lc-rs` for TLS; the latter wins when both are on. The version
+//! `ring` (default) or `aws-lc-rs` for TLS; the latter wins when both are on. `zstd`
+//! (default) or `lz4` for packed objects; with neither they are kept as they came. The version
 //! of `k8s-openapi`'s types is the program's choice: depend on `k8s-openapi` with the
 //! feature for your cluster's version.
 
@@ -54,8 +56,9 @@ pub use informers_indexer::{
     UnknownIndex,
 };
 pub use informers_objects::{
-    ApiResource, Decode, DecodeError, DynamicObject, FromWire, PartialObjectMetadata, Resource,
-    wire_type,
+    ApiResource, Codec, Decode, DecodeError, DynamicDecoder, DynamicObject, FromWire, Packed,
+    PackedDecoder, PackedOptions, PackedStats, PartialObjectMetadata, Resource, StripManagedFields,
+    Typed, wire_type,
 };
 pub use informers_processor::{
     AsyncHandler, Buffer, EventHandler, FilteringHandler, HandlerExecutor, HandlerFuncs,

@@ -11,7 +11,7 @@
 ///     .in_namespace("shop")
 ///     .with_label_selector("app in (web, api), !canary")
 ///     .with_field_selector("spec.nodeName=node-7");
-/// assert_eq!(mine.namespace(), Some("shop"));
+/// assert_eq!(mine.namespaces(), ["shop"]);
 /// ```
 ///
 /// # Upstream
@@ -20,7 +20,8 @@
 #[doc(alias = "WithTweakListOptions")]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Scope {
-    namespace: Option<String>,
+    /// Sorted, each once; none: all.
+    namespaces: Vec<String>,
     label_selector: Option<String>,
     field_selector: Option<String>,
 }
@@ -33,8 +34,23 @@ impl Scope {
 
     /// Only objects of `namespace`; the empty text means all.
     #[must_use]
-    pub fn in_namespace(mut self, namespace: impl Into<String>) -> Self {
-        self.namespace = Some(namespace.into()).filter(|namespace| !namespace.is_empty());
+    pub fn in_namespace(self, namespace: impl Into<String>) -> Self {
+        self.in_namespaces([namespace])
+    }
+
+    /// Only objects of these namespaces; none, or an empty text among them, means all.
+    /// Each has a watch of its own, all of them one informer.
+    #[must_use]
+    pub fn in_namespaces(
+        mut self,
+        namespaces: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        self.namespaces = namespaces.into_iter().map(Into::into).collect();
+        if self.namespaces.iter().any(String::is_empty) {
+            self.namespaces.clear();
+        }
+        self.namespaces.sort();
+        self.namespaces.dedup();
         self
     }
 
@@ -52,9 +68,9 @@ impl Scope {
         self
     }
 
-    /// The namespace; `None` for all.
-    pub fn namespace(&self) -> Option<&str> {
-        self.namespace.as_deref()
+    /// The namespaces, sorted; none for all.
+    pub fn namespaces(&self) -> &[String] {
+        &self.namespaces
     }
 
     /// The label selector.
@@ -67,8 +83,8 @@ impl Scope {
         self.field_selector.as_deref()
     }
 
-    pub(crate) fn without_namespace(mut self) -> Self {
-        self.namespace = None;
+    pub(crate) fn without_namespaces(mut self) -> Self {
+        self.namespaces.clear();
         self
     }
 }

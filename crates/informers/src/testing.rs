@@ -31,10 +31,13 @@ pub(crate) fn rv(version: impl std::fmt::Display) -> ResourceVersion {
 
 impl Object for Obj {
     fn name(&self) -> &str {
-        &self.name
+        self.name
+            .split_once('/')
+            .map_or(&self.name, |(_, name)| name)
     }
     fn namespace(&self) -> Option<&str> {
-        None
+        let (namespace, _) = self.name.split_once('/')?;
+        Some(namespace)
     }
     fn uid(&self) -> Option<&str> {
         Some(&self.uid)

@@ -241,6 +241,28 @@ fn undecodable_item_counts_as_present() {
 }
 
 #[test]
+fn relist_of_one_namespace_leaves_the_others_alone() {
+    let known = Known::of("x/a@1 y/b@2");
+    let queue = DeltaFifo::new(Some(Arc::clone(&known) as Arc<dyn KnownObjects<_>>));
+    let mut queue = queue.awaiting_namespaces(["x", "y"].map(Arc::from));
+    let script = "replace-in x 5: x/c@5\npop 9\nsynced?\nupdate x/c@6\npop\nsynced?\n\
+                  replace-in y 7: y/b@2\nsynced?\npop 9\nsynced?";
+    let said = run(&mut queue, Some(&known), script);
+    assert_eq!(
+        said,
+        [
+            "!Replaced x/c@5; Tombstone x/a@1 =5",
+            "not yet",
+            "!Updated x/c@6 =6",
+            "not yet",
+            "not yet",
+            "!Replaced y/b@2 =7",
+            "synced"
+        ]
+    );
+}
+
+#[test]
 fn checkpoint_is_told_only_when_everything_is_out() {
     let said = alone("add a@1\nadd b@2\nbookmark 9\npop\npop");
     assert_eq!(said, ["Added a@1", "Added b@2 =9"]);

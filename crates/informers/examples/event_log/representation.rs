@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use informers::{
-    ApiResource, FromWire, InformerOptions, Object, PartialObjectMetadata, ReflectorOptions,
-    Resource, SharedIndexInformer, SharedInformerFactory, WatchError, WatchErrorHandler,
+    ApiResource, FromWire, InformerOptions, Object, Packed, PartialObjectMetadata,
+    ReflectorOptions, Resource, SharedIndexInformer, SharedInformerFactory, WatchError,
+    WatchErrorHandler,
 };
 use k8s_openapi::api::{
     admissionregistration::v1 as admission, apps::v1 as apps, autoscaling::v2 as autoscaling,
@@ -31,6 +32,9 @@ macro_rules! compiled {
                 metadata: |args, factory, log| {
                     Box::pin(run::<PartialObjectMetadata<$type>>(args, factory, log))
                 },
+                packed: |args, factory, log| {
+                    Box::pin(run::<Packed<$type>>(args, factory, log))
+                },
             },
         )),+]
         .into_iter()
@@ -47,6 +51,7 @@ type Run = for<'a> fn(
 struct Runners {
     eager: Run,
     metadata: Run,
+    packed: Run,
 }
 
 /// Whether `text` names the resource: a plural of core/v1, or `group/version/plural`.
@@ -135,11 +140,7 @@ pub(crate) async fn watch(
             let informer = factory.dynamic_with_options(resource, args.scope(), options(args));
             observe(args, factory, log, &informer).await;
         }
-        (Representation::Packed, Some(_)) => {
-            return Err(Unsupported(
-                "packed objects are not supported yet".to_owned(),
-            ));
-        }
+        (Representation::Packed, Some((_, runners))) => (runners.packed)(args, factory, log).await,
         (Representation::Eager | Representation::Packed | Representation::Metadata, None) => {
             return Err(Unsupported(format!(
                 "there is no compiled type for {}; try --representation dynamic",

@@ -16,14 +16,15 @@ use informers_reflector::{
 use tokio_util::sync::CancellationToken;
 
 use super::AlreadyStarted;
-use crate::controller::{Controller, QueueEntry};
+use crate::controller::{Controller, QueueEntry, Source};
 use crate::handle_deltas::handle_deltas;
 use crate::observed::Observed;
 use crate::options::QueueKind;
 
 pub(super) struct Shared<T: Object> {
     pub(super) name: String,
-    pub(super) lister_watcher: Arc<dyn ListerWatcher<T>>,
+    /// What is listed and watched: one for each namespace, or one in all.
+    pub(super) sources: Vec<(Option<Arc<str>>, Arc<dyn ListerWatcher<T>>)>,
     pub(super) store: Arc<ThreadSafeStore<T>>,
     pub(super) processor: SharedProcessor<T>,
     pub(super) synced: SyncFlag,
@@ -39,10 +40,11 @@ pub(super) struct Shared<T: Object> {
 pub(super) enum Life<T: Object> {
     NotStarted(Box<Settings<T>>),
     Running {
-        reflector: ReflectorHandle,
+        /// In the order of the sources.
+        reflectors: Vec<ReflectorHandle>,
         mode: ShutdownMode,
     },
-    Stopped(Option<Box<ReflectorState>>),
+    Stopped(Vec<ReflectorState>),
 }
 
 /// What may be set until the start.
@@ -59,6 +61,15 @@ impl<T: Object> Shared<T> {
         self.life.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What each reflector is doing; empty before the start.
+    pub(super) fn reflector_states(&self) -> Vec<ReflectorState> {
+        match &*self.life() {
+            Life::NotStarted(_) => Vec::new(),
+            Life::Running { reflectors, .. } => states(reflectors),
+            Life::Stopped(last) => last.clone(),
+        }
+    }
+
     pub(super) fn block_deltas(&self) -> MutexGuard<'_, ()> {
         self.deltas.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -72,61 +83,80 @@ impl<T: Object> Shared<T> {
             });
         };
         let known = Arc::clone(&self.store) as Arc<dyn KnownObjects<T>>;
+        let namespaces = self
+            .sources
+            .iter()
+            .filter_map(|(namespace, _)| namespace.clone());
         let transform = settings.transform.take();
         let queue = Arc::new(match settings.queue {
-            QueueKind::DeltaFifo => SharedQueue::new(
-                DeltaFifo::new(Some(Arc::clone(&known))),
-                Some(known),
-                transform,
-            ),
-            QueueKind::InOrder => SharedQueue::new(InOrderFifo::new(), Some(known), transform),
+            QueueKind::DeltaFifo => {
+                let queue = DeltaFifo::new(Some(Arc::clone(&known)));
+                let queue = queue.awaiting_namespaces(namespaces);
+                SharedQueue::new(queue, Some(known), transform)
+            }
+            QueueKind::InOrder => {
+                let queue = InOrderFifo::new().awaiting_namespaces(namespaces);
+                SharedQueue::new(queue, Some(known), transform)
+            }
         });
-        let entry = QueueEntry {
-            queue: Arc::clone(&queue),
-            synced: self.synced.clone(),
-        };
         let mut options = std::mem::take(&mut settings.reflector);
         if let Some(handler) = settings.error_handler.take() {
             options.error_handler = Some(handler);
         }
         let mode = settings.mode;
         self.processor.start();
-        options.resync_check = self.resync_check();
-        let make = {
-            let lister_watcher = Arc::clone(&self.lister_watcher);
-            let entry: Arc<dyn ReflectorStore<T>> = Arc::new(entry);
-            move || {
-                Reflector::new(
-                    Arc::clone(&lister_watcher),
-                    Arc::clone(&entry),
-                    options.clone(),
-                )
-            }
-        };
-        let reflector = make();
+        // One of them asks for all: a resync repeats the whole store.
+        let mut resync_check = self.resync_check();
+        let mut sources = Vec::with_capacity(self.sources.len());
+        for n in 0..self.sources.len() {
+            options.resync_check = resync_check.take();
+            sources.push(self.source(n, &queue, options.clone()));
+        }
+        let reflectors = sources.iter().map(|source| source.reflector.handle());
         *life = Life::Running {
-            reflector: reflector.handle(),
+            reflectors: reflectors.collect(),
             mode,
         };
-        // The next one, should this one panic.
+        Ok(Controller {
+            sources,
+            queue,
+            synced: self.synced.clone(),
+        })
+    }
+
+    /// The reflector of source `n`, and what makes the next one.
+    fn source(
+        self: &Arc<Self>,
+        n: usize,
+        queue: &Arc<SharedQueue<T>>,
+        options: ReflectorOptions,
+    ) -> Source<T> {
+        let (namespace, lister_watcher) = &self.sources[n];
+        let lister_watcher = Arc::clone(lister_watcher);
+        let entry: Arc<dyn ReflectorStore<T>> = Arc::new(QueueEntry {
+            queue: Arc::clone(queue),
+            namespace: namespace.clone(),
+            synced: self.synced.clone(),
+        });
+        let make = move || {
+            let (lister_watcher, entry) = (Arc::clone(&lister_watcher), Arc::clone(&entry));
+            Reflector::new(lister_watcher, entry, options.clone())
+        };
+        let reflector = make();
         let shared = Arc::downgrade(self);
         let remake = move || {
             let reflector = make();
             if let Some(shared) = shared.upgrade()
-                && let Life::Running {
-                    reflector: current, ..
-                } = &mut *shared.life()
+                && let Life::Running { reflectors, .. } = &mut *shared.life()
             {
-                *current = reflector.handle();
+                reflectors[n] = reflector.handle();
             }
             reflector
         };
-        Ok(Controller {
+        Source {
             reflector,
             remake: Box::new(remake),
-            queue,
-            synced: self.synced.clone(),
-        })
+        }
     }
 
     pub(super) fn resync_check(self: &Arc<Self>) -> Option<(Duration, ResyncHook)> {
@@ -159,14 +189,18 @@ impl<T: Object> Shared<T> {
     /// Marks the informer as stopped; answers how its handlers are to end.
     pub(super) fn end(&self) -> ShutdownMode {
         let mut life = self.life();
-        let (mode, state) = match &*life {
-            Life::NotStarted(settings) => (settings.mode, None),
-            Life::Running { reflector, mode } => (*mode, Some(Box::new(reflector.state()))),
+        let (mode, last) = match &*life {
+            Life::NotStarted(settings) => (settings.mode, Vec::new()),
+            Life::Running { reflectors, mode } => (*mode, states(reflectors)),
             Life::Stopped(_) => return ShutdownMode::Drop,
         };
-        *life = Life::Stopped(state);
+        *life = Life::Stopped(last);
         mode
     }
+}
+
+fn states(reflectors: &[ReflectorHandle]) -> Vec<ReflectorState> {
+    reflectors.iter().map(ReflectorHandle::state).collect()
 }
 
 /// Marks the informer as stopped whichever way `run` ends.

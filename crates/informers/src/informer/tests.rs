@@ -433,3 +433,35 @@ async fn stop_with_drain_delivers_what_waits() {
     running.task.await.unwrap().unwrap();
     assert_eq!(told.count("add! "), 3);
 }
+
+// Several namespaces in one informer: synced once all are, and a relist of one leaves the
+// other alone.
+#[tokio::test(start_paused = true)]
+async fn informer_over_namespaces_is_one_store_and_relists_apart() {
+    for queue in [QueueKind::DeltaFifo, QueueKind::InOrder] {
+        let (x, y) = (seeded(&["x/a", "x/b"]), seeded(&["y/a"]));
+        y.fail_list(500, "InternalError");
+        let sources = [("x", &x), ("y", &y)].map(|(namespace, source)| {
+            let source: Arc<dyn informers_reflector::ListerWatcher<Obj>> = Arc::new(source.clone());
+            (namespace.to_owned(), source)
+        });
+        let informer = SharedIndexInformer::over_namespaces(sources, options().with_queue(queue));
+        let told = Recorder::default();
+        informer.add_event_handler(told.clone()).unwrap();
+        let running = Running::of(x.clone(), informer);
+        until(|| running.informer.store().len() == 2).await;
+        assert!(!running.informer.has_synced(), "y is still missing");
+        running.synced().await;
+        assert_eq!(told.count("add! "), 3);
+        until(|| x.watches() == 1 && y.watches() == 1).await;
+        x.delete_unseen("x/a");
+        x.reset_watch();
+        until(|| told.lines().len() == 4).await;
+        assert_eq!(told.lines()[3], "delete? x/a");
+        y.write("y/c");
+        until(|| told.lines().len() == 5).await;
+        assert_eq!(told.lines()[4], "add y/c");
+        assert_eq!(running.informer.store().namespace("y").len(), 2);
+        running.stop().await;
+    }
+}
