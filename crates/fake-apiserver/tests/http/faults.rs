@@ -589,17 +589,6 @@ async fn admin_paths_inject_list_and_clear_and_show_requests() {
     server.shutdown().await;
 }
 
-#[tokio::test]
-async fn disconnect_cuts_watches_and_leaves_the_server_up() {
-    let (server, client) = start().await;
-    let mut watch = client.stream(&watch_path(&server)).await;
-    server.wait_for_watches(1, PATIENCE).await.unwrap();
-    server.disconnect_all();
-    assert!(matches!(watch.next().await, Line::Broken(0)));
-    assert_eq!(client.get(CMS).await.status, 200);
-    server.shutdown().await;
-}
-
 /// The payloads of whole chunks.
 fn chunks(mut body: &[u8]) -> Vec<&[u8]> {
     let mut chunks = Vec::new();

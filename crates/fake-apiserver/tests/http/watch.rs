@@ -374,3 +374,19 @@ async fn list_and_watch_beside_writers_give_the_final_state() {
     }
     server.shutdown().await;
 }
+
+#[tokio::test]
+async fn disconnect_cuts_watches_and_leaves_the_server_up() {
+    let (server, client) = start().await;
+    let mut watch = client
+        .stream(&format!(
+            "{CMS}?watch=true&resourceVersion={}",
+            server.cluster().revision()
+        ))
+        .await;
+    server.wait_for_watches(1, PATIENCE).await.unwrap();
+    server.disconnect_all();
+    assert!(matches!(watch.next().await, Line::Broken(0)));
+    assert_eq!(client.get(CMS).await.status, 200);
+    server.shutdown().await;
+}

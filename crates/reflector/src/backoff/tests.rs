@@ -1,3 +1,5 @@
+//! Delays as data: growth, cap, jitter, reset.
+
 use super::*;
 
 const SECOND: Duration = Duration::from_secs(1);

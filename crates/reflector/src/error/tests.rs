@@ -1,3 +1,5 @@
+//! What an error is, and what it says.
+
 use std::io;
 
 use super::*;

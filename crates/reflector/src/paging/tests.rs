@@ -1,3 +1,5 @@
+//! Pages as data: tokens, versions, expired pages.
+
 use super::*;
 
 fn rv(text: &str) -> Option<ResourceVersion> {

@@ -1,3 +1,5 @@
+//! What is logged of failures that repeat.
+
 use super::*;
 
 // B26

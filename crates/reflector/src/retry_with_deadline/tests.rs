@@ -1,3 +1,5 @@
+//! The window in which a failure is tried again.
+
 use super::*;
 
 const SECOND: Duration = Duration::from_secs(1);
