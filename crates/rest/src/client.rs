@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, HOST, PROXY_AUTHORIZATION, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use http_body_util::Full;
@@ -19,10 +19,12 @@ use self::rate_limiter::RateLimiter;
 use crate::body::Body;
 use crate::config::{Config, ConfigError, Environment, Server, Timeouts};
 use crate::connect::TimedOut;
+use crate::content::Content;
 use crate::credentials::{Authenticator, Credential};
 use crate::pool::{Lease, Pool};
 use crate::request::{Request, RequestKind};
 use crate::retry_after::retry_after;
+use crate::status::failure;
 use crate::tls::{Tls, TlsState};
 use crate::warnings::{self, WarningHandler};
 
@@ -139,6 +141,43 @@ impl Client {
             drop(response);
             tokio::time::sleep(wait).await;
         }
+    }
+
+    /// Sends a request as [`send`](Self::send) does, and gives the whole body of the
+    /// answer.
+    ///
+    /// # Errors
+    /// If there is no answer, or it is a failure of the server:
+    /// [`status`](Error::status) tells what it said.
+    pub async fn request(&self, request: Request) -> Result<Bytes, Error> {
+        let response = self.send(request).await?;
+        if !response.status().is_success() {
+            return Err(failure(response).await);
+        }
+        let mut content = Content::of(response)?;
+        let limit = self.0.timeouts.body_idle;
+        let mut body = BytesMut::new();
+        loop {
+            let piece = tokio::time::timeout(limit, content.next()).await;
+            let Ok(piece) = piece else {
+                let step = "the next part of the answer";
+                let timed_out = TimedOut { step, limit };
+                return Err(Error::transport(TransportKind::Timeout, timed_out));
+            };
+            match piece? {
+                Some(piece) => body.extend_from_slice(&piece),
+                None => return Ok(body.freeze()),
+            }
+        }
+    }
+
+    /// As [`request`](Self::request), with the answer as JSON; an empty one is `null`.
+    pub async fn request_json(&self, request: Request) -> Result<serde_json::Value, Error> {
+        let body = self.request(request).await?;
+        if body.is_empty() {
+            return Ok(serde_json::Value::Null);
+        }
+        serde_json::from_slice(&body).map_err(|error| Error::decode("the answer", error))
     }
 
     /// Lets go of all connections that are not in use, keeps none from now on, and waits

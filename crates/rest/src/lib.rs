@@ -5,6 +5,7 @@
 //! - [`Client`]: requests over shared connections, HTTP/2 or HTTP/1.1, through proxies.
 //! - [`ListWatch`]: the [`ListerWatcher`](informers_reflector::ListerWatcher) of one
 //!   resource, which decodes objects while they arrive.
+//! - [`Api`]: get, create, replace, patch and delete, typed.
 //!
 //! Credentials of a kubeconfig are sent over `https` alone, as kubectl does; those set in
 //! code are sent wherever the code says.
@@ -30,9 +31,12 @@ mod warnings;
 mod framing;
 mod list_watch;
 
+mod api;
+
 #[cfg(test)]
 mod testing;
 
+pub use api::{Api, DeleteOptions, ObjectList, Patch, Propagation, Selection, WriteOptions};
 pub use body::Body;
 pub use client::Client;
 pub use config::{

@@ -125,7 +125,7 @@ impl fmt::Debug for Request {
 }
 
 /// Percent-encodes all but the unreserved characters.
-fn encode(target: &mut String, text: &str) {
+pub(crate) fn encode(target: &mut String, text: &str) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {

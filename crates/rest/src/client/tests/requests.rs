@@ -149,6 +149,23 @@ async fn body_and_method_arrive() {
     assert_eq!(seen.header("content-type"), "application/json");
 }
 
+#[tokio::test]
+async fn whole_answer_is_read_and_a_failure_is_an_error() {
+    let server = TestServer::plain(|seen| match seen.target.as_str() {
+        "/ok" => Answer::ok("{\"a\":1}"),
+        "/empty" => Answer::status(204, ""),
+        "/broken" => Answer::ok("{"),
+        _ => Answer::status(403, "no"),
+    })
+    .await;
+    let client = Client::new(server.config()).unwrap();
+    let json = async |path| client.request_json(Request::get(path)).await;
+    assert_eq!(json("/ok").await.unwrap()["a"], 1);
+    assert!(json("/empty").await.unwrap().is_null());
+    assert!(json("/broken").await.unwrap_err().is_decode());
+    assert!(json("/other").await.unwrap_err().is_forbidden());
+}
+
 #[derive(Default)]
 struct Collect(Mutex<Vec<String>>);
 
