@@ -119,6 +119,7 @@ impl<T: Object> SharedIndexInformer<T> {
                 finished: SyncFlag::new(),
                 observed: Observed::new(),
                 stop: CancellationToken::new(),
+                mutation_detector: options.mutation_detector,
                 deltas: Mutex::new(()),
                 life: Mutex::new(Life::NotStarted(Box::new(settings))),
             }),
@@ -316,6 +317,7 @@ impl<T: Object> SharedIndexInformer<T> {
             tokio::pin!(running);
             tokio::select! {
                 () = &mut running => {}
+                () = shared.detect_mutations() => {}
                 () = stop.cancelled() => {
                     linked.cancel();
                     running.await;

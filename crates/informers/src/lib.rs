@@ -28,6 +28,7 @@ mod factory;
 mod scope;
 
 mod informer;
+mod mutation_detector;
 mod observed;
 mod options;
 mod sync_wait;
@@ -43,6 +44,7 @@ pub mod prelude;
 pub use any_informer::AnyInformer;
 pub use factory::{SharedInformerFactory, SharedInformerFactoryBuilder};
 pub use informer::{AlreadyStarted, Lifecycle, SharedIndexInformer};
+pub use mutation_detector::MutationDetector;
 pub use observed::NotObserved;
 pub use options::{InformerOptions, QueueKind};
 pub use scope::Scope;

@@ -8,6 +8,8 @@ use informers_indexer::Indexers;
 use informers_processor::{BlockingExecutor, HandlerExecutor};
 use informers_reflector::ReflectorOptions;
 
+use crate::mutation_detector::MutationDetector;
+
 /// Which delta queue stands between the watch and the store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum QueueKind {
@@ -44,6 +46,7 @@ pub struct InformerOptions<T> {
     pub(crate) transform: Option<Transform<T>>,
     pub(crate) reflector: ReflectorOptions,
     pub(crate) executor: Arc<dyn HandlerExecutor>,
+    pub(crate) mutation_detector: Option<MutationDetector<T>>,
 }
 
 impl<T: Object> InformerOptions<T> {
@@ -57,6 +60,7 @@ impl<T: Object> InformerOptions<T> {
             transform: None,
             reflector: ReflectorOptions::default(),
             executor: Arc::new(BlockingExecutor),
+            mutation_detector: None,
         }
     }
 
@@ -95,6 +99,13 @@ impl<T: Object> InformerOptions<T> {
     #[must_use]
     pub fn with_reflector(mut self, reflector: ReflectorOptions) -> Self {
         self.reflector = reflector;
+        self
+    }
+
+    /// Finds objects that are changed in place. Default: none; it costs time.
+    #[must_use]
+    pub fn with_mutation_detector(mut self, detector: MutationDetector<T>) -> Self {
+        self.mutation_detector = Some(detector);
         self
     }
 

@@ -1,7 +1,6 @@
 //! Each fault, as a client meets it.
 
-use std::io::Write;
-use std::time::Duration;
+use std::{io::Write, time::Duration};
 
 use bytes::Bytes;
 use http::Request;

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::AlreadyStarted;
 use crate::controller::{Controller, QueueEntry, Source};
 use crate::handle_deltas::handle_deltas;
+use crate::mutation_detector::{CHECK_PERIOD, MutationDetector};
 use crate::observed::Observed;
 use crate::options::QueueKind;
 
@@ -31,6 +32,7 @@ pub(super) struct Shared<T: Object> {
     pub(super) finished: SyncFlag,
     pub(super) observed: Observed,
     pub(super) stop: CancellationToken,
+    pub(super) mutation_detector: Option<MutationDetector<T>>,
     /// "blockDeltas": see Locks.
     pub(super) deltas: Mutex<()>,
     pub(super) life: Mutex<Life<T>>,
@@ -178,11 +180,25 @@ impl<T: Object> Shared<T> {
         let checkpoint = popped.checkpoint.clone();
         let _deltas = self.block_deltas();
         let told = handle_deltas(&self.store, popped);
+        if let Some(detector) = &self.mutation_detector {
+            detector.follow(&told);
+        }
         if !told.is_empty() {
             self.processor.distribute_all(&told);
         }
         if let Some(checkpoint) = checkpoint {
             self.observed.advance(checkpoint);
+        }
+    }
+
+    /// Looks for objects that were changed in place, once a second, if that was asked for.
+    pub(super) async fn detect_mutations(&self) {
+        let Some(detector) = &self.mutation_detector else {
+            return std::future::pending().await;
+        };
+        loop {
+            tokio::time::sleep(CHECK_PERIOD).await;
+            detector.check();
         }
     }
 

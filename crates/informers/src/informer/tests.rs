@@ -465,3 +465,28 @@ async fn informer_over_namespaces_is_one_store_and_relists_apart() {
         running.stop().await;
     }
 }
+
+// Scenario: TestMutationDetector, B73
+#[tokio::test(start_paused = true)]
+async fn object_changed_in_place_is_detected() {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    // Stands for interior mutability: what the fingerprint of every object says.
+    let marks = Arc::new(AtomicU64::new(0));
+    let found = Arc::new(Mutex::new(Vec::new()));
+    let (read, tell) = (Arc::clone(&marks), Arc::clone(&found));
+    let detector = crate::MutationDetector::new(move |_: &Obj| read.load(Ordering::SeqCst))
+        .on_mutation(move |name| tell.lock().unwrap().push(name.to_string()));
+    let source = seeded(&["a"]);
+    let running = Running::of(
+        source.clone(),
+        informer(&source, options().with_mutation_detector(detector)),
+    );
+    running.synced().await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert!(found.lock().unwrap().is_empty());
+    marks.store(7, Ordering::SeqCst);
+    until(|| *found.lock().unwrap() == ["a"]).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(found.lock().unwrap().len(), 1, "told once");
+    running.stop().await;
+}

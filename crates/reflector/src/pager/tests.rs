@@ -1,3 +1,5 @@
+//! The pager against a scripted server.
+
 use informers_cache_core::Object;
 
 use super::*;
