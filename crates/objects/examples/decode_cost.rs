@@ -22,7 +22,7 @@ use k8s_openapi::api::core::v1::Pod;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// A projection to eight fields.
+/// A projection to the identity and three more fields.
 #[derive(Deserialize)]
 struct SmallPod {
     metadata: Identity,

@@ -12,8 +12,8 @@ use crate::{ApiResource, Decode, DecodeError, FromWire, lenient};
 /// Any object, as a JSON value.
 ///
 /// # Memory
-/// A tree of maps: about three times the object's JSON. For many objects prefer
-/// [`Packed`](crate::Packed), which works for any resource too.
+/// A tree of maps: about eleven times the object's JSON. For many objects prefer
+/// [`Packed<DynamicObject>`](crate::Packed).
 ///
 /// # Upstream
 /// `unstructured.Unstructured`.

@@ -6,8 +6,10 @@
 //! a value is left to the parser that gets its slice.
 
 mod block;
+mod children;
 mod cursor;
 mod scanner;
 
+pub(crate) use children::Children;
 pub use cursor::{Cursor, RawStr};
 pub use scanner::ValueScanner;

@@ -23,6 +23,7 @@ mod api_resource;
 mod decode;
 mod identity;
 
+mod exact;
 mod lenient;
 mod typed;
 

@@ -1,29 +1,44 @@
 //! [`Typed`]: the decoder of types that serde can deserialize.
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use informers_cache_core::Object;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::de::DeserializeOwned;
 
-use crate::{Decode, DecodeError, FromWire, lenient};
+use crate::{Decode, DecodeError, FromWire, exact, lenient};
 
 /// Decodes by serde: strictly first, and what that refuses once more with `null` taken
 /// for empty, as Go does (a null list, map, text or number at any depth).
 ///
 /// The second try also finds out where an error is, so a good object pays for neither.
 #[derive(Debug)]
-pub struct Typed<T>(PhantomData<fn() -> T>);
+pub struct Typed<T> {
+    /// `serde_json::from_slice`, or one that does more.
+    strict: fn(&[u8]) -> Result<T, serde_json::Error>,
+}
 
-impl<T> Typed<T> {
-    /// A decoder. It has no state.
+impl<T: DeserializeOwned> Typed<T> {
+    /// A decoder for types that leave out most of an object.
     pub fn new() -> Self {
-        Self(PhantomData)
+        Self {
+            strict: |json| serde_json::from_slice(json),
+        }
+    }
+
+    /// A decoder for types that hold most of an object: their vectors get no spare capacity.
+    ///
+    /// # Memory
+    /// A fifth less for a decoded pod (36 kB instead of 44, managed fields left out); it
+    /// takes a few per cent more time to decode, and less to hold what was decoded.
+    pub fn without_slack() -> Self {
+        Self {
+            strict: exact::from_slice,
+        }
     }
 }
 
-impl<T> Default for Typed<T> {
+impl<T: DeserializeOwned> Default for Typed<T> {
     fn default() -> Self {
         Self::new()
     }
@@ -31,7 +46,7 @@ impl<T> Default for Typed<T> {
 
 impl<T: DeserializeOwned + 'static> Decode<T> for Typed<T> {
     fn decode(&self, json: &[u8]) -> Result<T, DecodeError> {
-        decode_json(json)
+        (self.strict)(json).or_else(|_| lenient::decode(json))
     }
 }
 
@@ -45,7 +60,7 @@ where
     K: k8s_openapi::Metadata<Ty = ObjectMeta> + Object + DeserializeOwned,
 {
     fn decoder() -> Arc<dyn Decode<Self>> {
-        Arc::new(Typed::new())
+        Arc::new(Typed::without_slack())
     }
 }
 

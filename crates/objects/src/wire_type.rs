@@ -10,8 +10,8 @@
 /// [`FromWire`](crate::FromWire).
 ///
 /// # Memory
-/// The struct and what its fields hold: a pod of eight fields about 400 bytes, where the
-/// whole takes 34,000 and more. Prefer `Box<str>` to `String` and `Box<[T]>` to `Vec<T>`:
+/// The struct and what its fields hold: a pod's identity and three more fields about 500
+/// bytes, where the whole takes 36,000 and more. Prefer `Box<str>` to `String` and `Box<[T]>` to `Vec<T>`:
 /// they hold no spare capacity.
 ///
 /// # Examples

@@ -8,6 +8,7 @@
 pub(super) const BLOCK: usize = 64;
 
 /// Where quotes, backslashes and brackets stand in one block; bit 0 is its first byte.
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Masks {
     pub(super) quotes: u64,
     pub(super) backslashes: u64,
@@ -75,3 +76,6 @@ pub(super) fn escaped(backslashes: u64, carry: &mut bool) -> u64 {
     *carry = overflow;
     (EVEN ^ (sum << 1)) & follows
 }
+
+#[cfg(test)]
+mod tests;
