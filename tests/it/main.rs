@@ -7,6 +7,10 @@
 mod support;
 
 #[cfg(test)]
+mod factory;
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
 mod sync;
 #[cfg(test)]
 mod tombstones;

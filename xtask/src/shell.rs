@@ -8,8 +8,18 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 
 /// The cargo that runs us, so that a toolchain chosen with `cargo +1.89` stays chosen.
+///
+/// Without what that cargo told us of our own package: build scripts that look at such
+/// variables (ring's does) would run again, and all that depends on them be compiled anew.
 pub(crate) fn cargo() -> Command {
-    Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            cargo.env_remove(&name);
+        }
+    }
+    cargo
 }
 
 /// Runs `command` with our own output and fails where it fails.
