@@ -13,6 +13,7 @@
     reason = "processes and servers live in real time; nothing here runs under a paused clock"
 )]
 
+mod bench;
 mod ci;
 mod e2e;
 mod shell;
@@ -39,6 +40,8 @@ enum Command {
     Tidy,
     /// Runs the end-to-end suite against a control plane.
     E2e(e2e::Options),
+    /// Measures beside client-go and kube-rs, and writes docs/performance.md.
+    Bench(bench::Options),
 }
 
 fn main() -> ExitCode {
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         Command::Ci(options) => ci::run(&options),
         Command::Tidy => tidy::run(),
         Command::E2e(options) => e2e::run(&options),
+        Command::Bench(options) => bench::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -78,6 +82,6 @@ mod tests {
 
     #[test]
     fn task_names_are_what_a_person_types() {
-        assert_eq!(task_names(), ["ci", "tidy", "e2e"]);
+        assert_eq!(task_names(), ["ci", "tidy", "e2e", "bench"]);
     }
 }
