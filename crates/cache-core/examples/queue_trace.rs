@@ -186,9 +186,11 @@ impl Player {
             "pop" | "take" => self.pop(line, verb, NonZeroUsize::MIN),
             "batch" => self.pop(line, verb, BATCH),
             "done" => {
-                let taken = self.taken.take().ok_or("done without take")?;
-                self.known.apply(taken.work);
-                queue.done();
+                // None: there was nothing to take.
+                if let Some(taken) = self.taken.take() {
+                    self.known.apply(taken.work);
+                    queue.done();
+                }
                 self.say(line, verb, Map::new())
             }
             _ => {
@@ -205,7 +207,12 @@ impl Player {
         let queue = self.queue.as_mut().ok_or("no queue yet")?;
         let Some(popped) = queue.pop(max) else {
             let nothing = [("work".to_owned(), json!("nothing"))];
-            return self.say(line, verb, nothing.into_iter().collect());
+            self.say(line, verb, nothing.into_iter().collect())?;
+            return if verb == "take" {
+                Ok(())
+            } else {
+                self.say(line, "processed", Map::new())
+            };
         };
         let said = describe(&popped);
         self.say(line, verb, said)?;

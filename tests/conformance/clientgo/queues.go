@@ -137,8 +137,11 @@ func queues(in io.Reader, out io.Writer) error {
 
 func play(name string, operations []operation, out *json.Encoder) error {
 	p := &player{name: name, known: &known{objects: map[string]*metav1.PartialObjectMetadata{}}, out: out}
-	for len(operations) > 0 && p.queue == nil {
+	for len(operations) > 0 {
 		op := operations[0]
+		if p.queue != nil && op.verb != "known" {
+			break
+		}
 		operations = operations[1:]
 		switch op.verb {
 		case "known":
@@ -284,15 +287,12 @@ func (p *player) pop(op operation, operations []operation) ([]operation, error) 
 	}
 	if errors.Is(err, cache.ErrFIFOClosed) {
 		p.say(answer{Line: op.line, Op: op.verb, Work: "nothing", Synced: p.queue.HasSynced()})
-		if op.verb == "take" {
-			return nil, fmt.Errorf("trace %s line %d: nothing to take", p.name, op.line)
+		if err := during(); err != nil {
+			return nil, err
 		}
-		return operations, nil
-	}
-	if err != nil {
+	} else if err != nil {
 		return nil, err
-	}
-	if !isRealFIFO {
+	} else if !isRealFIFO {
 		if key, err := cache.MetaNamespaceKeyFunc(newest(taken)); err == nil {
 			p.known.first = key
 		}

@@ -216,14 +216,20 @@ async fn observe<T: Object>(
             return;
         }
     };
+    // Ctrl-C ends it early, as the end of its time does.
+    let mut interrupt = std::pin::pin!(tokio::signal::ctrl_c());
     factory.start();
     tokio::select! {
         synced = registration.wait_for_sync() => {
             if synced.is_ok() {
                 log.line(&json!({"op": "synced"}));
             }
-            tokio::time::sleep_until(end).await;
+            tokio::select! {
+                _ = &mut interrupt => {}
+                () = tokio::time::sleep_until(end) => {}
+            }
         }
+        _ = &mut interrupt => {}
         () = tokio::time::sleep_until(end) => {}
     }
     // What is in the store has then been told.

@@ -1,0 +1,315 @@
+//! What both informers did, compared; differences pass by the rules of docs/parity.md only.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use anyhow::{Result, bail};
+
+use super::Queue;
+use super::client::{Line, Printed};
+use super::requests::Request;
+use super::script::Script;
+use super::world::{Record, Uids};
+
+/// Something a handler was told of one object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Told {
+    Add { rv: String, initial: bool },
+    Update { old: String, rv: String },
+    Delete { rv: String, unknown: bool },
+}
+
+/// The rules by which a play differed.
+pub(super) fn compare(
+    script: &Script,
+    queue: Queue,
+    theirs: &Record,
+    ours: &Record,
+    uids: &Uids,
+) -> Result<Vec<&'static str>> {
+    let mut rules = BTreeSet::new();
+    let mut wrong = String::new();
+    let (their_told, our_told) = (by_key(&theirs.printed), by_key(&ours.printed));
+    let keys: BTreeSet<&String> = their_told.keys().chain(our_told.keys()).collect();
+    let mut differing = BTreeSet::new();
+    for key in keys {
+        let none = Vec::new();
+        let their = their_told.get(key).unwrap_or(&none);
+        let our = our_told.get(key).unwrap_or(&none);
+        match compare_object(script, key, their, our, uids) {
+            Ok(allowed) => {
+                if !allowed.is_empty() {
+                    differing.insert(key.clone());
+                }
+                rules.extend(allowed);
+            }
+            Err(()) => {
+                _ = writeln!(wrong, "{key}:");
+                _ = writeln!(wrong, "  client-go: {}", words(their));
+                _ = writeln!(wrong, "  informers: {}", words(our));
+            }
+        }
+    }
+    if queue == Queue::InOrder && wrong.is_empty() {
+        let their = in_order(script, &theirs.printed, &differing);
+        let our = in_order(script, &ours.printed, &differing);
+        if their != our {
+            _ = writeln!(wrong, "the order across objects:");
+            side_by_side(&mut wrong, &their, &our);
+        }
+    }
+    compare_errors(&theirs.printed, &ours.printed, &mut rules, &mut wrong);
+    compare_requests(
+        script,
+        &theirs.requests,
+        &ours.requests,
+        &mut rules,
+        &mut wrong,
+    );
+    compare_stores(&theirs.printed, &ours.printed, &mut wrong);
+    if wrong.is_empty() {
+        return Ok(rules.into_iter().collect());
+    }
+    bail!("differs from client-go\n{wrong}");
+}
+
+fn by_key(printed: &Printed) -> BTreeMap<String, Vec<Told>> {
+    let mut told: BTreeMap<String, Vec<Told>> = BTreeMap::new();
+    for line in &printed.lines {
+        if let Some((key, what)) = told_by(line) {
+            told.entry(key.clone()).or_default().push(what);
+        }
+    }
+    told
+}
+
+fn told_by(line: &Line) -> Option<(&String, Told)> {
+    Some(match line {
+        Line::Add { key, rv, initial } => (
+            key,
+            Told::Add {
+                rv: rv.clone(),
+                initial: *initial,
+            },
+        ),
+        Line::Update { key, old_rv, rv } => (
+            key,
+            Told::Update {
+                old: old_rv.clone(),
+                rv: rv.clone(),
+            },
+        ),
+        Line::Delete {
+            key,
+            rv,
+            final_state_unknown,
+        } => (
+            key,
+            Told::Delete {
+                rv: rv.clone(),
+                unknown: *final_state_unknown,
+            },
+        ),
+        Line::Synced | Line::Error { .. } | Line::Store { .. } => return None,
+    })
+}
+
+/// Walks along what both handlers were told of one object; the rules of the differences.
+fn compare_object(
+    script: &Script,
+    key: &str,
+    theirs: &[Told],
+    ours: &[Told],
+    uids: &Uids,
+) -> Result<Vec<&'static str>, ()> {
+    let mut rules = Vec::new();
+    let (mut theirs, mut ours) = (theirs, ours);
+    let mut known = false;
+    let is_repetition = |told: &Told| matches!(told, Told::Update { old, rv } if old == rv);
+    loop {
+        match (theirs, ours) {
+            ([], []) => return Ok(rules),
+            ([their, their_rest @ ..], [our, our_rest @ ..]) if their == our => {
+                known = !matches!(their, Told::Delete { .. });
+                (theirs, ours) = (their_rest, our_rest);
+            }
+            // How often a timer fires is a matter of time.
+            ([their, rest @ ..], _) if script.resyncs() && is_repetition(their) => theirs = rest,
+            (_, [our, rest @ ..]) if script.resyncs() && is_repetition(our) => ours = rest,
+            // S3, S4: a relist found the object unchanged.
+            ([their, rest @ ..], _) if is_repetition(their) => {
+                rules.push("S3");
+                theirs = rest;
+            }
+            // S10: another object of the same name.
+            (
+                [Told::Update { old, rv }, their_rest @ ..],
+                [
+                    Told::Delete {
+                        rv: deleted,
+                        unknown: true,
+                    },
+                    Told::Add {
+                        rv: added,
+                        initial: false,
+                    },
+                    our_rest @ ..,
+                ],
+            ) if old == deleted && rv == added && are_two_objects(key, old, rv, uids) => {
+                rules.push("S10");
+                (theirs, ours) = (their_rest, our_rest);
+            }
+            // R1: nobody was told of the object.
+            ([Told::Delete { unknown: false, .. }, rest @ ..], _) if !known => {
+                rules.push("R1");
+                theirs = rest;
+            }
+            _ => return Err(()),
+        }
+    }
+}
+
+fn are_two_objects(key: &str, old: &str, new: &str, uids: &Uids) -> bool {
+    let uid = |rv: &str| uids.get(&(key.to_owned(), rv.to_owned()));
+    uid(old) != uid(new)
+}
+
+/// What was told, across objects, but for objects that were told of differently, and with
+/// what comes in no order in one.
+fn in_order(script: &Script, printed: &Printed, differing: &BTreeSet<String>) -> Vec<String> {
+    let mut order: Vec<(String, Told)> = printed
+        .lines
+        .iter()
+        .filter_map(told_by)
+        .filter(|(key, _)| !differing.contains(*key))
+        .map(|(key, told)| (key.clone(), told))
+        .collect();
+    if script.resyncs() {
+        order.retain(|(_, told)| !matches!(told, Told::Update { old, rv } if old == rv));
+    }
+    // R11: tombstones of one relist; W2: initial events.
+    let any_order = |told: &Told| match told {
+        Told::Delete { unknown: true, .. } => 1,
+        Told::Add { initial: true, .. } if script.is_watch_list() => 2,
+        _ => 0,
+    };
+    for run in order.chunk_by_mut(|(_, a), (_, b)| any_order(a) == any_order(b)) {
+        if any_order(&run[0].1) > 0 {
+            run.sort_by(|(a, _), (b, _)| a.cmp(b));
+        }
+    }
+    order
+        .into_iter()
+        .map(|(key, told)| format!("{key} {}", words(&[told])))
+        .collect()
+}
+
+/// A4, L1, W6: our error handler hears of more, never of less.
+fn compare_errors(
+    theirs: &Printed,
+    ours: &Printed,
+    rules: &mut BTreeSet<&'static str>,
+    wrong: &mut String,
+) {
+    let codes = |printed: &Printed| -> Vec<Option<u16>> {
+        printed
+            .lines
+            .iter()
+            .filter_map(|line| match line {
+                Line::Error { code, .. } => Some(*code),
+                _ => None,
+            })
+            .collect()
+    };
+    let (their, our) = (codes(theirs), codes(ours));
+    if their == our {
+        return;
+    }
+    let mut heard = our.iter();
+    if their.iter().all(|code| heard.any(|other| other == code)) {
+        rules.insert("A4");
+        return;
+    }
+    _ = writeln!(wrong, "errors told:");
+    let say = |printed: &Printed| -> Vec<String> {
+        printed
+            .lines
+            .iter()
+            .filter_map(|line| match line {
+                Line::Error { code, message } => Some(format!("{code:?} {message}")),
+                _ => None,
+            })
+            .collect()
+    };
+    side_by_side(wrong, &say(theirs), &say(ours));
+}
+
+fn compare_requests(
+    script: &Script,
+    theirs: &[Request],
+    ours: &[Request],
+    rules: &mut BTreeSet<&'static str>,
+    wrong: &mut String,
+) {
+    let read = |requests: &[Request]| -> Vec<Request> {
+        requests
+            .iter()
+            .map(|request| {
+                if script.loose {
+                    request.loosely()
+                } else {
+                    request.clone()
+                }
+            })
+            .collect()
+    };
+    let (their, our) = (read(theirs), read(ours));
+    if their == our {
+        return;
+    }
+    _ = rules;
+    _ = writeln!(wrong, "requests:");
+    let say = |requests: &[Request]| requests.iter().map(ToString::to_string).collect::<Vec<_>>();
+    side_by_side(wrong, &say(&their), &say(&our));
+}
+
+fn compare_stores(theirs: &Printed, ours: &Printed, wrong: &mut String) {
+    let (their, our) = (theirs.lines.last(), ours.lines.last());
+    if their != our || !matches!(our, Some(Line::Store { .. })) {
+        _ = writeln!(wrong, "the store in the end:");
+        _ = writeln!(wrong, "  client-go: {their:?}");
+        _ = writeln!(wrong, "  informers: {our:?}");
+    }
+}
+
+fn words(told: &[Told]) -> String {
+    let words: Vec<String> = told
+        .iter()
+        .map(|told| match told {
+            Told::Add { rv, initial: true } => format!("add! {rv}"),
+            Told::Add { rv, initial: false } => format!("add {rv}"),
+            Told::Update { old, rv } => format!("update {old}→{rv}"),
+            Told::Delete { rv, unknown: true } => format!("tombstone {rv}"),
+            Told::Delete { rv, unknown: false } => format!("delete {rv}"),
+        })
+        .collect();
+    if words.is_empty() {
+        "nothing".to_owned()
+    } else {
+        words.join(", ")
+    }
+}
+
+/// Two lists in two columns; lines that differ are marked.
+fn side_by_side(text: &mut String, theirs: &[String], ours: &[String]) {
+    for index in 0..theirs.len().max(ours.len()) {
+        let their = theirs.get(index).map_or("", String::as_str);
+        let our = ours.get(index).map_or("", String::as_str);
+        if their == our {
+            _ = writeln!(text, "    {their}");
+        } else {
+            _ = writeln!(text, "  - client-go: {their}");
+            _ = writeln!(text, "  + informers: {our}");
+        }
+    }
+}
