@@ -341,7 +341,8 @@ async fn tombstones(target: Arc<Target>, mode: Mode) -> Result<Outcome> {
     }
     let rig = Rig::start(&target, SET, mode).await?;
     let before = Truth::of(&target, SET).await?;
-    rig.proxy.cut();
+    // Refused, so that the watch is tried again from where it was.
+    rig.proxy.refuse();
     let mut lost = Vec::new();
     for n in 300..320 {
         let name = format!("{SET}-{n}");

@@ -122,6 +122,7 @@ async fn run(case: &Case, mode: Mode, tls: bool) -> Result<()> {
                 let before = server.cluster().revision();
                 change(&server, 0)?;
                 converge(&server, "configmaps", &maps, &history).await?;
+                faults = inject(&server, case);
                 server.cluster().rollback(before)?;
                 // Not before the versions that are gone are forgotten here too.
                 converge(&server, "configmaps", &maps, &history).await?;
@@ -144,11 +145,14 @@ async fn run(case: &Case, mode: Mode, tls: bool) -> Result<()> {
             // The events are gone for good: only a list can tell.
             cut_off(&server).await;
             server.faults().clear();
+            change(&server, 10)?;
             server.cluster().compact();
             server.resume()?;
         }
     }
-    change(&server, 10)?;
+    if case.heal != Heal::Relist {
+        change(&server, 10)?;
+    }
     converge(&server, "configmaps", &maps, &history).await?;
     let keys = maps.store().index_keys("byValue", "changed")?.len();
     let expected = server.cluster().list("configmaps");

@@ -11,6 +11,10 @@ mod factory;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod representations;
+#[cfg(test)]
+mod resources;
+#[cfg(test)]
 mod sync;
 #[cfg(test)]
 mod tombstones;

@@ -19,6 +19,8 @@ enum Mode {
     Open,
     /// Closes connections, old and new ones.
     Cut,
+    /// Closes connections, and does not listen for new ones.
+    Refuse,
     /// Keeps connections and loses everything: a black hole.
     Hole,
 }
@@ -53,13 +55,19 @@ impl TcpProxy {
         };
         let accept = accept(
             listener,
+            address,
             server,
             proxy.mode.subscribe(),
             Arc::clone(&proxy.accepted),
             proxy.tasks.clone(),
         );
         let stop = proxy.stop.clone();
-        proxy.tasks.spawn(stop.run_until_cancelled_owned(accept));
+        proxy.tasks.spawn(async move {
+            let ended = stop.run_until_cancelled_owned(accept).await;
+            if let Some(Err(error)) = ended {
+                panic!("the proxy cannot listen: {error}");
+            }
+        });
         Ok(proxy)
     }
 
@@ -82,6 +90,12 @@ impl TcpProxy {
     /// Closes every connection, and new ones at once, until [`open`](Self::open).
     pub fn cut(&self) {
         self.mode.send_replace(Mode::Cut);
+    }
+
+    /// Closes every connection and has new ones refused, as by a server that is down, until
+    /// [`open`](Self::open), which listens on the same port again.
+    pub fn refuse(&self) {
+        self.mode.send_replace(Mode::Refuse);
     }
 
     /// Keeps connections, takes new ones, and loses every byte of both sides: neither
@@ -127,15 +141,26 @@ impl Connector for Through {
 }
 
 async fn accept(
-    listener: TcpListener,
+    mut listener: TcpListener,
+    address: SocketAddr,
     server: SocketAddr,
-    mode: watch::Receiver<Mode>,
+    mut mode: watch::Receiver<Mode>,
     accepted: Arc<AtomicUsize>,
     tasks: TaskTracker,
-) {
-    while let Ok((client, _)) = listener.accept().await {
-        accepted.fetch_add(1, Ordering::SeqCst);
-        tasks.spawn(serve(client, server, mode.clone()));
+) -> io::Result<()> {
+    loop {
+        tokio::select! {
+            client = listener.accept() => {
+                let (client, _) = client?;
+                accepted.fetch_add(1, Ordering::SeqCst);
+                tasks.spawn(serve(client, server, mode.clone()));
+            }
+            () = begin_of(&mut mode, Mode::Refuse) => {
+                drop(listener);
+                end_of(&mut mode, Mode::Refuse).await;
+                listener = TcpListener::bind(address).await?;
+            }
+        }
     }
 }
 
@@ -143,7 +168,7 @@ async fn accept(
 async fn serve(mut client: TcpStream, server: SocketAddr, mut mode: watch::Receiver<Mode>) {
     let now = *mode.borrow_and_update();
     let mut upstream = match now {
-        Mode::Cut => return,
+        Mode::Cut | Mode::Refuse => return,
         Mode::Hole => None,
         Mode::Open => match TcpStream::connect(server).await {
             Ok(upstream) => Some(upstream),
@@ -167,6 +192,15 @@ async fn serve(mut client: TcpStream, server: SocketAddr, mut mode: watch::Recei
             () = swallow(client, upstream) => {}
             () = end_of(&mut mode, Mode::Hole) => {}
         }
+    }
+}
+
+/// Waits until the mode is `next`.
+async fn begin_of(mode: &mut watch::Receiver<Mode>, next: Mode) {
+    let begun = mode.wait_for(|mode| *mode == next).await.is_ok();
+    if !begun {
+        // The proxy is gone, and its token cancelled.
+        std::future::pending().await
     }
 }
 

@@ -316,11 +316,17 @@ impl<T: Object> SharedProcessor<T> {
             .collect()
     }
 
-    /// How each handler is doing, by name, in the order in which they were added.
+    /// How each handler is doing, by name, in the order in which they were added; those
+    /// that were removed, or told to end, come last, until they have ended.
     pub fn stats(&self) -> Vec<(Arc<str>, HandlerStats)> {
-        let listeners = Arc::clone(&self.inner.lock().listeners);
+        let (listeners, leaving) = {
+            let mut state = self.inner.lock();
+            state.prune();
+            (Arc::clone(&state.listeners), state.leaving.clone())
+        };
         listeners
             .iter()
+            .chain(&leaving)
             .map(|listener| (Arc::clone(&listener.name), Listener::stats(&**listener)))
             .collect()
     }

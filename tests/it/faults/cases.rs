@@ -26,7 +26,7 @@ pub(super) enum When {
     Rewatching,
     /// The list after a 410.
     Relisting,
-    /// The server is restored from a backup; the row names no fault.
+    /// As the server is restored from a backup.
     RollingBack,
 }
 
@@ -313,7 +313,11 @@ pub(super) const CASES: &[Case] = &[
         Itself,
         || vec![Fault::compact().on_watch()],
     ),
-    row("restored from a backup", RollingBack, Itself, Vec::new),
+    // Watches from the server's future are refused, as B09 has it; a server that lets them
+    // wait in silence gives no client a sign.
+    row("restored from a backup", RollingBack, Itself, || {
+        vec![Fault::too_large_resource_version().on_watch().times(2)]
+    }),
     row("a replica that is behind at first", AtFirst, Itself, || {
         vec![Fault::replica_lag(5).times(1)]
     }),

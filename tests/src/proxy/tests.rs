@@ -52,6 +52,33 @@ async fn open_proxy_hands_bytes_on_and_cut_closes_old_and_new_connections() {
 }
 
 #[tokio::test]
+async fn refusing_proxy_closes_connections_and_listens_again_once_open() {
+    let mut tasks = JoinSet::new();
+    let proxy = TcpProxy::start(echo(&mut tasks).await).await.unwrap();
+    let mut old = TcpStream::connect(proxy.address()).await.unwrap();
+    assert_eq!(answer(&mut old).await.unwrap(), 5);
+    proxy.refuse();
+    assert!(!matches!(answer(&mut old).await, Ok(read) if read > 0));
+    let refused = || async {
+        match TcpStream::connect(proxy.address()).await {
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
+            other => anyhow::bail!("{other:?}"),
+        }
+    };
+    crate::until_ok("refused", PATIENCE, refused).await.unwrap();
+    proxy.open();
+    let answered = || async {
+        let mut stream = TcpStream::connect(proxy.address()).await?;
+        anyhow::ensure!(answer(&mut stream).await? == 5);
+        Ok(())
+    };
+    crate::until_ok("answered", PATIENCE, answered)
+        .await
+        .unwrap();
+    proxy.shutdown().await;
+}
+
+#[tokio::test]
 async fn black_hole_is_silent_until_it_opens_and_closes() {
     let mut tasks = JoinSet::new();
     let proxy = TcpProxy::start(echo(&mut tasks).await).await.unwrap();
