@@ -191,7 +191,7 @@ impl SharedInformerFactory {
         scope: Scope,
         options: InformerOptions<T>,
     ) -> SharedIndexInformer<T> {
-        self.get_or_make(T::api_resource(), scope, T::decoder(), options)
+        self.get_or_make(T::api_resource(), scope, &T::decoder(), options)
     }
 
     /// The informer of `T` in a scope, with options and a decoder of its own, for example
@@ -202,7 +202,7 @@ impl SharedInformerFactory {
         &self,
         scope: Scope,
         options: InformerOptions<T>,
-        decoder: Arc<dyn Decode<T>>,
+        decoder: &Arc<dyn Decode<T>>,
     ) -> SharedIndexInformer<T> {
         self.get_or_make(T::api_resource(), scope, decoder, options)
     }
@@ -224,8 +224,8 @@ impl SharedInformerFactory {
         scope: Scope,
         options: InformerOptions<DynamicObject>,
     ) -> SharedIndexInformer<DynamicObject> {
-        let decoder = Arc::new(DynamicDecoder::new(resource.clone()));
-        self.get_or_make(resource, scope, decoder, options)
+        let decoder: Arc<dyn Decode<_>> = Arc::new(DynamicDecoder::new(resource.clone()));
+        self.get_or_make(resource, scope, &decoder, options)
     }
 
     fn default_options<T: Object>(&self) -> InformerOptions<T> {
@@ -242,7 +242,7 @@ impl SharedInformerFactory {
         &self,
         resource: ApiResource,
         scope: Scope,
-        decoder: Arc<dyn Decode<T>>,
+        decoder: &Arc<dyn Decode<T>>,
         options: InformerOptions<T>,
     ) -> SharedIndexInformer<T> {
         // A namespace means nothing to a cluster-scoped resource.
@@ -267,7 +267,7 @@ impl SharedInformerFactory {
         if state.started.remove(&key) {
             state.order.retain(|other| *other != key);
         }
-        let source = |namespace| list_watch(&self.inner.client, &key, namespace, &decoder);
+        let source = |namespace| list_watch(&self.inner.client, &key, namespace, decoder);
         let informer = match key.scope.namespaces() {
             [] => SharedIndexInformer::new(source(None), options),
             [namespace] => SharedIndexInformer::new(source(Some(namespace)), options),

@@ -22,7 +22,7 @@ use crate::words::{chain, doing};
 
 mod shared;
 
-use shared::{Life, Settings, Shared, StopOnDrop};
+use shared::{Life, Settings, Shared, Sources, StopOnDrop};
 
 /// One list-and-watch of one resource, an indexed store of its objects, and any number
 /// of handlers that are told of every change.
@@ -92,11 +92,7 @@ impl<T: Object> SharedIndexInformer<T> {
         Self::of(names.join(", "), sources, options)
     }
 
-    fn of(
-        name: String,
-        sources: Vec<(Option<Arc<str>>, Arc<dyn ListerWatcher<T>>)>,
-        options: InformerOptions<T>,
-    ) -> Self {
+    fn of(name: String, sources: Sources<T>, options: InformerOptions<T>) -> Self {
         let store = Arc::new(ThreadSafeStore::new(options.indexers));
         let processor = SharedProcessor::new(ProcessorOptions {
             resync_period: options.resync_period,

@@ -72,7 +72,9 @@ pub use informers_reflector::{
     WatchError, WatchErrorHandler,
 };
 pub use informers_rest::{
-    Client, Config, ConfigError, Credentials, Kubeconfig, ListWatch, Overrides, TokenProvider,
+    Api, Client, Config, ConfigError, Connector, Credentials, DeleteOptions, Identity,
+    Impersonation, Kubeconfig, ListWatch, Overrides, Patch, PemSource, Proxy, ProxyChoice,
+    RateLimit, Request, Selection, Timeouts, TokenProvider, WarningHandler, WriteOptions,
 };
 
 #[cfg(doctest)]

@@ -22,10 +22,13 @@ use crate::mutation_detector::{CHECK_PERIOD, MutationDetector};
 use crate::observed::Observed;
 use crate::options::QueueKind;
 
+/// What is listed and watched, each for a namespace or one for all.
+pub(super) type Sources<T> = Vec<(Option<Arc<str>>, Arc<dyn ListerWatcher<T>>)>;
+
 pub(super) struct Shared<T: Object> {
     pub(super) name: String,
     /// What is listed and watched: one for each namespace, or one in all.
-    pub(super) sources: Vec<(Option<Arc<str>>, Arc<dyn ListerWatcher<T>>)>,
+    pub(super) sources: Sources<T>,
     pub(super) store: Arc<ThreadSafeStore<T>>,
     pub(super) processor: SharedProcessor<T>,
     pub(super) synced: SyncFlag,
