@@ -25,6 +25,12 @@ pub(crate) enum Command {
     RestartApiserver,
     /// Forgets the history of the database.
     Compact,
+    /// Stops the database.
+    StopEtcd,
+    /// Starts it again, with what it held.
+    StartEtcd,
+    /// Gives the API server another certificate of the same authority.
+    RotateServingCertificate,
 }
 
 impl Command {
@@ -34,6 +40,9 @@ impl Command {
             Self::KillApiserver => "kill-apiserver",
             Self::RestartApiserver => "restart-apiserver",
             Self::Compact => "compact",
+            Self::StopEtcd => "stop-etcd",
+            Self::StartEtcd => "start-etcd",
+            Self::RotateServingCertificate => "rotate-serving-certificate",
         }
     }
 }
@@ -61,6 +70,15 @@ impl Control {
         match self {
             Self::Embedded(_) | Self::Lines(_) => None,
             Self::None => Some("the provider does not let its control plane be broken".to_owned()),
+        }
+    }
+
+    /// Whether that command can be carried out here.
+    pub(crate) fn can(&self, command: Command) -> bool {
+        match self {
+            Self::Embedded(_) => command != Command::RotateServingCertificate,
+            Self::Lines(_) => true,
+            Self::None => false,
         }
     }
 
@@ -92,6 +110,12 @@ fn embedded(server: &FakeApiServer, command: Command) -> Result<()> {
             server.resume().context("cannot listen again")?;
         }
         Command::Compact => server.cluster().compact(),
+        Command::StopEtcd => {
+            let refused = Fault::status(500).message("etcdserver: request timed out");
+            server.faults().inject(refused);
+        }
+        Command::StartEtcd => server.faults().clear(),
+        Command::RotateServingCertificate => bail!("the embedded server keeps its certificate"),
     }
     Ok(())
 }

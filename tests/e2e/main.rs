@@ -13,6 +13,7 @@ mod control;
 mod probe;
 
 mod basic;
+mod chaos;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -54,7 +55,8 @@ async fn run_suite(environment: Environment) -> Result<bool> {
     target.create_namespace().await?;
     match target.environment().suite.as_str() {
         "basic" => basic::run(&target, &mut report).await,
-        other => bail!("there is no suite {other:?}; there is basic"),
+        "chaos" => chaos::run(&target, &mut report).await?,
+        other => bail!("there is no suite {other:?}; there are basic and chaos"),
     }
     let cleaned = target.close().await;
     let passed = report.finish(target.environment().seed);

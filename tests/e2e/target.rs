@@ -69,6 +69,16 @@ impl Target {
         &self.control
     }
 
+    /// Plain requests that are given up soon, by a way of their own: for a writer that is to
+    /// go on while the control plane is broken.
+    pub(crate) fn impatient_api(&self) -> Result<RawApi> {
+        let mut timeouts = Timeouts::default();
+        timeouts.connect = Duration::from_secs(2);
+        timeouts.response_max = Duration::from_secs(3);
+        let config = self.config.clone().with_timeouts(timeouts);
+        Ok(RawApi::new(Client::new(config)?))
+    }
+
     /// A proxy before the API server, and a client whose way leads through it.
     pub(crate) async fn proxied(&self) -> Result<(TcpProxy, Client)> {
         let proxy = TcpProxy::start(self.address)

@@ -14,9 +14,9 @@ const CYCLES: usize = 1000;
 /// Until here allocator, thread pool and server take what they need for good.
 const WARM_UP: usize = 200;
 /// Objects in each informer's store.
-const OBJECTS: usize = 50;
-/// Memory may grow by so much from the end of the warm-up to the last cycle: one object
-/// kept by each cycle would be several times that.
+const OBJECTS: usize = 20;
+/// Memory may grow by so much from the end of the warm-up to the last cycle. A store kept
+/// by each would be ten times that; the server's log of requests takes 2 MiB of it.
 const GROWTH_KIB: usize = 8 * 1024;
 
 /// What the process holds.
