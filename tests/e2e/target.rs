@@ -30,21 +30,18 @@ pub(crate) struct Target {
 impl Target {
     /// Starts the embedded server or reads the kubeconfig.
     pub(crate) async fn connect(environment: Environment) -> Result<Self> {
-        let (config, control) = match &environment.kubeconfig {
-            Some(paths) => {
-                let control = match environment.control {
-                    Some(address) => Control::Lines(address),
-                    None => Control::None,
-                };
-                (from_kubeconfig(paths, &environment)?, control)
-            }
-            None => {
-                // TLS, so that it speaks HTTP/2 as a real one does.
-                let server = FakeApiServer::builder().tls(true).start().await?;
-                let kubeconfig = Kubeconfig::from_text(server.kubeconfig())?;
-                let config = kubeconfig.config(&Overrides::default())?;
-                (config, Control::Embedded(Arc::new(server)))
-            }
+        let (config, control) = if let Some(paths) = &environment.kubeconfig {
+            let control = match environment.control {
+                Some(address) => Control::Lines(address),
+                None => Control::None,
+            };
+            (from_kubeconfig(paths, &environment)?, control)
+        } else {
+            // TLS, so that it speaks HTTP/2 as a real one does.
+            let server = FakeApiServer::builder().tls(true).start().await?;
+            let kubeconfig = Kubeconfig::from_text(server.kubeconfig())?;
+            let config = kubeconfig.config(&Overrides::default())?;
+            (config, Control::Embedded(Arc::new(server)))
         };
         let address = resolve(&config.server_url()).await?;
         Ok(Self {

@@ -41,6 +41,10 @@ fn widget(name: &str, price: i64) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[expect(
+    clippy::too_many_lines,
+    reason = "the life of one object, in its order"
+)]
 async fn undecodable_object_hides_no_other_and_heals_by_its_next_good_version() {
     // B14, for the list and for MODIFIED.
     for mode in Mode::ALL {

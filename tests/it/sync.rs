@@ -151,6 +151,10 @@ async fn informers_of_a_factory_are_one_for_each_scope() {
         (Scope::all().in_namespace("a"), vec!["a/db", "a/web"]),
         (Scope::all().in_namespace("b"), vec!["b/web"]),
         (
+            Scope::all().in_namespaces(["a", "b"]),
+            vec!["a/db", "a/web", "b/web"],
+        ),
+        (
             Scope::all().with_label_selector("app=web"),
             vec!["a/web", "b/web"],
         ),
