@@ -44,7 +44,7 @@ struct Args {
     #[arg(long, default_value_t = 12)]
     scripts: usize,
     /// How many scripts are played at a time.
-    #[arg(long, default_value_t = 6)]
+    #[arg(long, default_value_t = 12)]
     jobs: usize,
     /// Scripts with this queue only: delta-fifo or in-order.
     #[arg(long)]

@@ -11,11 +11,11 @@ mod world;
 use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Arc;
-use std::time::Instant;
 
 use anyhow::{Result, bail};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use self::script::Script;
 use crate::Args;
@@ -39,6 +39,8 @@ impl Queue {
 /// What one play of one script came to.
 struct Outcome {
     title: String,
+    /// Of a random script.
+    text: Option<String>,
     /// The differences seen that are allowed, by rule; or what is wrong.
     result: Result<Vec<&'static str>>,
 }
@@ -50,7 +52,7 @@ pub(crate) async fn run(args: &Args, seed: u64) -> Result<()> {
         scripts.extend(script::parse(&fs::read_to_string(&path)?)?);
     }
     let written = scripts.len();
-    scripts.extend(generate::scripts(seed, args.scripts));
+    scripts.extend(generate::scripts(seed, args.scripts)?);
     scripts.retain(|script| args.wants(&script.name));
     let started = Instant::now();
     let permits = Arc::new(Semaphore::new(args.jobs.max(1)));
@@ -76,6 +78,7 @@ pub(crate) async fn run(args: &Args, seed: u64) -> Result<()> {
                 drop(permit);
                 Outcome {
                     title: format!("{} ({})", script.name, queue.name()),
+                    text: script.text.clone(),
                     result,
                 }
             });
@@ -96,6 +99,9 @@ pub(crate) async fn run(args: &Args, seed: u64) -> Result<()> {
             }
             Err(error) => {
                 println!("\nscript {}: {error:#}", outcome.title);
+                if let Some(text) = &outcome.text {
+                    println!("{text}");
+                }
                 failed.push(outcome.title.as_str());
             }
         }

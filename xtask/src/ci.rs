@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 
 use crate::workspace;
-use crate::{e2e, shell, tidy};
+use crate::{conformance, e2e, shell, tidy};
 
 /// Which gates to run.
 #[derive(Debug, Args)]
@@ -31,6 +31,8 @@ enum Gate {
     Tidy,
     /// Model checks of the concurrent parts.
     Loom,
+    /// Comparison with client-go, where Go is installed.
+    Conformance,
     /// The end-to-end suite against a real control plane, where Go or `KUBEBUILDER_ASSETS` is there.
     E2e,
 }
@@ -66,14 +68,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     println!("\n==> summary");
     for (gate, outcome) in &outcomes {
         match outcome {
-            Outcome::Passed(time) => println!("{:>8}  passed in {}", gate.name(), seconds(*time)),
+            Outcome::Passed(time) => println!("{:>11}  passed in {}", gate.name(), seconds(*time)),
             Outcome::Failed(time) => {
-                println!("{:>8}  failed after {}", gate.name(), seconds(*time));
+                println!("{:>11}  failed after {}", gate.name(), seconds(*time));
             }
-            Outcome::Skipped(reason) => println!("{:>8}  skipped: {reason}", gate.name()),
+            Outcome::Skipped(reason) => println!("{:>11}  skipped: {reason}", gate.name()),
         }
     }
-    println!("{:>8}  {}", "total", seconds(started.elapsed()));
+    println!("{:>11}  {}", "total", seconds(started.elapsed()));
     result
 }
 
@@ -86,6 +88,7 @@ impl Gate {
             Gate::Doc => "doc",
             Gate::Tidy => "tidy",
             Gate::Loom => "loom",
+            Gate::Conformance => "conformance",
             Gate::E2e => "e2e",
         }
     }
@@ -98,6 +101,7 @@ impl Gate {
             Gate::Doc => "documentation without a warning",
             Gate::Tidy => "house rules",
             Gate::Loom => "model checks of the concurrent parts",
+            Gate::Conformance => "comparison with client-go",
             Gate::E2e => "the suite against a real control plane",
         }
     }
@@ -114,6 +118,13 @@ impl Gate {
             )?,
             Gate::Tidy => tidy::run()?,
             Gate::Loom => loom()?,
+            Gate::Conformance => {
+                if let Err(reason) = conformance::available() {
+                    println!("skipped: {reason:#}");
+                    return Ok(Outcome::Skipped(format!("{reason:#}")));
+                }
+                conformance::run(&conformance::Options::default())?;
+            }
             Gate::E2e => {
                 if let Err(reason) = e2e::binaries_available() {
                     println!("skipped: {reason:#}");

@@ -15,6 +15,7 @@
 
 mod bench;
 mod ci;
+mod conformance;
 mod e2e;
 mod shell;
 mod tidy;
@@ -40,6 +41,8 @@ enum Command {
     Tidy,
     /// Runs the end-to-end suite against a control plane.
     E2e(e2e::Options),
+    /// Compares informers with client-go, at one server and by one script.
+    Conformance(conformance::Options),
     /// Measures beside client-go and kube-rs, and writes docs/performance.md.
     Bench(bench::Options),
 }
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Command::Ci(options) => ci::run(&options),
         Command::Tidy => tidy::run(),
         Command::E2e(options) => e2e::run(&options),
+        Command::Conformance(options) => conformance::run(&options),
         Command::Bench(options) => bench::run(&options),
     };
     match result {
@@ -82,6 +86,6 @@ mod tests {
 
     #[test]
     fn task_names_are_what_a_person_types() {
-        assert_eq!(task_names(), ["ci", "tidy", "e2e", "bench"]);
+        assert_eq!(task_names(), ["ci", "tidy", "e2e", "conformance", "bench"]);
     }
 }

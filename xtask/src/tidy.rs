@@ -7,6 +7,7 @@ mod layers;
 mod manifests;
 mod markdown;
 mod names;
+mod parity;
 mod sources;
 mod words;
 
@@ -49,6 +50,7 @@ const RULES: &[Rule] = &[
     manifests::check,
     documents::check,
     names::check,
+    parity::check,
 ];
 
 /// Prints every violation; an error if there is one.

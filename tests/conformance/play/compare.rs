@@ -157,6 +157,7 @@ fn compare_object(
                 ],
             ) if old == deleted && rv == added && are_two_objects(key, old, rv, uids) => {
                 rules.push("S10");
+                known = true;
                 (theirs, ours) = (their_rest, our_rest);
             }
             // R1: nobody was told of the object.
@@ -264,13 +265,73 @@ fn compare_requests(
             .collect()
     };
     let (their, our) = (read(theirs), read(ours));
-    if their == our {
+    if let Some(allowed) = walk(&their, &our) {
+        rules.extend(allowed);
         return;
     }
-    _ = rules;
     _ = writeln!(wrong, "requests:");
     let say = |requests: &[Request]| requests.iter().map(ToString::to_string).collect::<Vec<_>>();
     side_by_side(wrong, &say(&their), &say(&our));
+}
+
+/// Walks along both sides' requests; the rules of the differences, `None` for others.
+fn walk(theirs: &[Request], ours: &[Request]) -> Option<Vec<&'static str>> {
+    let mut rules = Vec::new();
+    let (mut their, mut our) = (0, 0);
+    loop {
+        let (next, ours_next) = match (theirs.get(their), ours.get(our)) {
+            (None, None) => return Some(rules),
+            pair => pair,
+        };
+        if next == ours_next {
+            (their, our) = (their + 1, our + 1);
+            continue;
+        }
+        let before = their.checked_sub(1).map(|index| &theirs[index]);
+        let ours_before = our.checked_sub(1).map(|index| &ours[index]);
+        // A8: a list at a version that a watch was just refused for is asked again without.
+        if let (Some(next), Some(before)) = (ours_next, ours_before)
+            && next.is_list_of_the_newest_state()
+            && before.is_good_list_at_a_version()
+        {
+            rules.push("A8");
+            our += 1;
+            while ours.get(our).is_some_and(Request::continues) {
+                our += 1;
+            }
+            continue;
+        }
+        // §1.11: client-go's REST client repeats what was answered with Retry-After.
+        if let (Some(next), Some(before)) = (next, before)
+            && before.asks_to_come_back()
+            && next.is_the_same_question_as(before)
+        {
+            rules.push("1.11");
+            their += 1;
+            our += usize::from(ours_next.is_some_and(Request::is_list_of_the_newest_state));
+            continue;
+        }
+        // §2.5: after a list at a version, the newest state is asked for without pages there.
+        if let (Some(next), Some(ours_next)) = (next, ours_next)
+            && next.status == ours_next.status
+            && ours_next.is_list_of_the_newest_state()
+            && next.is_the_same_question_as(&ours_next.without_limit())
+        {
+            rules.push("2.5");
+            (their, our) = (their + 1, our + 1);
+            continue;
+        }
+        // A5: a short watch without events makes client-go list.
+        if let (Some(next), Some(before)) = (next, before)
+            && before.verb == "watch"
+            && next.is_good_list_at_a_version()
+        {
+            rules.push("A5");
+            their += 1;
+            continue;
+        }
+        return None;
+    }
 }
 
 fn compare_stores(theirs: &Printed, ours: &Printed, wrong: &mut String) {

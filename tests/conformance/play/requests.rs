@@ -46,6 +46,43 @@ impl Request {
         }
     }
 
+    fn version(&self) -> Option<&str> {
+        let mut parameters = self.parameters.iter();
+        parameters
+            .find(|(name, _)| name == "resourceVersion")
+            .map(|(_, value)| value.as_str())
+    }
+
+    /// Whether a further page is asked for.
+    pub(super) fn continues(&self) -> bool {
+        self.parameters.iter().any(|(name, _)| name == "continue")
+    }
+
+    pub(super) fn is_good_list_at_a_version(&self) -> bool {
+        let at_a_version = self.version().is_some_and(|version| version != "0");
+        self.verb == "list" && self.status == Some(200) && at_a_version
+    }
+
+    pub(super) fn is_list_of_the_newest_state(&self) -> bool {
+        self.verb == "list" && self.version().is_none() && !self.continues()
+    }
+
+    /// Whether the answer may have carried Retry-After.
+    pub(super) fn asks_to_come_back(&self) -> bool {
+        self.status.is_some_and(|code| code == 429 || code >= 500)
+    }
+
+    /// Whether the same is asked, whatever was answered.
+    pub(super) fn is_the_same_question_as(&self, other: &Self) -> bool {
+        self.verb == other.verb && self.path == other.path && self.parameters == other.parameters
+    }
+
+    pub(super) fn without_limit(&self) -> Self {
+        let mut without = self.clone();
+        without.parameters.retain(|(name, _)| name != "limit");
+        without
+    }
+
     /// With versions as what they are: none, 0, or one.
     pub(super) fn loosely(&self) -> Self {
         let mut loose = self.clone();

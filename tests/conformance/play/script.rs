@@ -19,6 +19,8 @@ pub(super) struct Script {
     /// Whether the moment of a relist is left to chance: versions asked for are not compared.
     pub(super) loose: bool,
     pub(super) steps: Vec<Step>,
+    /// The whole of a random one.
+    pub(super) text: Option<String>,
 }
 
 /// One step.
@@ -44,6 +46,14 @@ pub(super) enum Step {
     Settle,
     /// Until both have been told of the state of this object.
     Seen(String),
+    /// Until the faults in force have met so many requests or events each.
+    Struck(u64),
+    /// Until no watch is open.
+    Unwatched,
+    /// Until both have listed (by either way) since the last break of a watch.
+    Relisted,
+    /// Until both have asked for a watch since then.
+    Rewatched,
     /// Until each has sent so many requests of this kind, and has an answer.
     Requests(String, usize),
     /// Until each has printed so many lines of this kind.
@@ -148,6 +158,10 @@ fn step(script: &mut Script, line: &str) -> Result<()> {
         "resume" => Step::Resume,
         "settle" => Step::Settle,
         "seen" => Step::Seen(rest.to_owned()),
+        "struck" => Step::Struck(rest.parse()?),
+        "unwatched" => Step::Unwatched,
+        "relisted" => Step::Relisted,
+        "rewatched" => Step::Rewatched,
         "requests" => {
             let (verb, count) = split(rest);
             Step::Requests(verb.to_owned(), count.parse()?)

@@ -60,6 +60,7 @@ pub(super) async fn play(
         clients: None,
         uids: Uids::new(),
         writes: 0,
+        broken: 0,
     };
     for step in &script.steps {
         world
@@ -80,6 +81,8 @@ struct World<'a> {
     clients: Option<[Client; 2]>,
     uids: Uids,
     writes: u32,
+    /// How many requests there were when watches were last broken.
+    broken: u64,
 }
 
 impl World<'_> {
@@ -124,6 +127,7 @@ impl World<'_> {
                 }
             }
             Step::Fault(fault) => {
+                self.note_break();
                 for agent in AGENTS {
                     let mut fault = fault.clone();
                     fault["userAgent"] = json!(agent);
@@ -137,11 +141,28 @@ impl World<'_> {
                 let revision = cluster.revision().saturating_sub(*revisions);
                 cluster.rollback(revision).map_err(failure)?;
             }
-            Step::Disconnect => self.server.disconnect_all(),
+            Step::Disconnect => {
+                self.note_break();
+                self.server.disconnect_all();
+            }
             Step::Pause => self.server.pause(),
             Step::Resume => self.server.resume()?,
             Step::Settle => self.settle().await?,
             Step::Seen(key) => self.seen(key).await?,
+            Step::Struck(times) => {
+                let faults = self.server.faults();
+                let struck = || faults.list().iter().all(|fault| fault.applied >= *times);
+                until("the faults to strike", struck).await?;
+            }
+            Step::Unwatched => {
+                let unwatched = || self.server.open_watches() == 0;
+                until("the watches to end", unwatched).await?;
+            }
+            Step::Relisted => self.wait_for_requests_since(&["list", "watchlist"]).await?,
+            Step::Rewatched => {
+                self.wait_for_requests_since(&["watch", "watchlist"])
+                    .await?
+            }
             Step::Requests(kind, count) => self.wait_for_requests(kind, *count).await?,
             Step::Lines(op, count) => {
                 let what = format!("{count} {op} lines");
@@ -219,6 +240,29 @@ impl World<'_> {
         Ok(())
     }
 
+    fn note_break(&mut self) {
+        let last = self.server.requests().last().map(|request| request.index);
+        self.broken = last.map_or(0, |index| index + 1);
+    }
+
+    /// Waits for a request of one of these kinds, answered well, from each client.
+    async fn wait_for_requests_since(&mut self, kinds: &[&str]) -> Result<()> {
+        let broken = self.broken;
+        for agent in AGENTS {
+            let wanted = |request: &RequestRecord| {
+                request.user_agent.contains(agent)
+                    && request.index >= broken
+                    && kinds.contains(&verb(request))
+                    && request.status == Some(200)
+            };
+            self.server
+                .wait_for_request(wanted, PATIENCE)
+                .await
+                .with_context(|| format!("{agent}: a request {kinds:?}"))?;
+        }
+        Ok(())
+    }
+
     async fn end(mut self) -> Result<(Record, Record, Uids)> {
         let [theirs, ours] = self.clients.take().context("nothing was started")?;
         // Requests first: a stop sends none.
@@ -277,6 +321,19 @@ impl World<'_> {
     }
 }
 
+/// Waits for a condition of the server that it does not announce.
+async fn until(what: &str, holds: impl Fn() -> bool) -> Result<()> {
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    while !holds() {
+        if tokio::time::Instant::now() > deadline {
+            bail!("waited {PATIENCE:?} for {what}");
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    Ok(())
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "given to map_err")]
 fn failure(error: informers_fake_apiserver::ApiError) -> anyhow::Error {
     anyhow!("{}", error.message())
 }
