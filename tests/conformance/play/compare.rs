@@ -374,3 +374,6 @@ fn side_by_side(text: &mut String, theirs: &[String], ours: &[String]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -46,6 +46,21 @@ impl Request {
         }
     }
 
+    /// A request to one path with a query of words.
+    #[cfg(test)]
+    pub(super) fn new(verb: &'static str, query: &str, status: u16) -> Self {
+        let parameters = query.split_whitespace().filter_map(|pair| {
+            let (name, value) = pair.split_once('=')?;
+            Some((name.to_owned(), value.to_owned()))
+        });
+        Self {
+            verb,
+            path: "/api/v1/pods".to_owned(),
+            parameters: parameters.collect(),
+            status: Some(status),
+        }
+    }
+
     fn version(&self) -> Option<&str> {
         let mut parameters = self.parameters.iter();
         parameters
