@@ -42,6 +42,9 @@ pub(crate) struct Options {
     /// Only clients whose name holds one of these texts.
     #[arg(long, value_name = "TEXT")]
     only: Vec<String>,
+    /// Builds nothing: `server`, `clientgo`, `kubers` and `bench_client` are in this folder.
+    #[arg(long, value_name = "FOLDER")]
+    programs: Option<PathBuf>,
     /// Prints the tables, and leaves docs/performance.md as it is.
     #[arg(long)]
     print: bool,
@@ -53,12 +56,15 @@ const CLIENT_LIMIT: Duration = Duration::from_secs(300);
 /// Builds, measures and writes down.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let options = options.clone().resolved();
-    if shell::which("go").is_none() {
+    let root = workspace::root()?;
+    let programs = if let Some(folder) = &options.programs {
+        build::in_folder(folder)
+    } else if shell::which("go").is_some() {
+        build::programs(&root)?
+    } else {
         println!("skipped: the load server and client-go need Go, which is not on the PATH");
         return Ok(());
-    }
-    let root = workspace::root()?;
-    let programs = build::programs(&root)?;
+    };
     let server = LoadServer::start(&programs.server, options.pods)?;
     println!("{}", server.ready());
     let clients: Vec<Client> = clients::all(&programs)

@@ -56,6 +56,16 @@ pub(super) fn programs(root: &Path) -> Result<Programs> {
     })
 }
 
+/// Built before, by their own names.
+pub(super) fn in_folder(folder: &Path) -> Programs {
+    Programs {
+        server: folder.join("server"),
+        client_go: folder.join("clientgo"),
+        kube_rs: folder.join("kubers"),
+        ours: folder.join("bench_client"),
+    }
+}
+
 fn target_folder(root: &Path) -> Result<PathBuf> {
     let metadata = shell::read(shell::cargo().current_dir(root).args([
         "metadata",

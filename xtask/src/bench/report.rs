@@ -78,10 +78,14 @@ fn conditions_table(block: &mut String, conditions: &Conditions) {
 
 /// The best of client-go for a client: of those that strip managedFields as it does.
 pub(super) fn best(results: &[(Client, Measured)], stripped: bool, metric: Metric) -> Option<f64> {
+    best_of(results, stripped, metric.key())
+}
+
+fn best_of(results: &[(Client, Measured)], stripped: bool, key: &str) -> Option<f64> {
     results
         .iter()
         .filter(|(client, _)| client.peer == Peer::ClientGo && client.stripped == stripped)
-        .map(|(_, measured)| measured.get(metric))
+        .filter_map(|(_, measured)| measured.number(key))
         .min_by(f64::total_cmp)
 }
 
@@ -121,8 +125,29 @@ fn targets_table(block: &mut String, results: &[(Client, Measured)]) {
         }
         block.push_str(" |\n");
     }
+    for (title, key) in CPU {
+        let _ = write!(block, "| {title}");
+        for (client, measured, _) in &found {
+            let ratio = measured
+                .number(key)
+                .zip(best_of(results, client.stripped, key));
+            match ratio {
+                Some((own, best)) => {
+                    let _ = write!(block, " | {:.2}", own / best);
+                }
+                None => block.push_str(" | –"),
+            }
+        }
+        block.push_str(" |\n");
+    }
     block.push('\n');
 }
+
+/// Processor time moves less than the clock with what else the machine does.
+const CPU: [(&str, &str); 2] = [
+    ("CPU of the initial sync", "sync_cpu_s"),
+    ("CPU of the events", "events_cpu_s"),
+];
 
 fn clients_table(block: &mut String, results: &[(Client, Measured)]) {
     block.push_str(
