@@ -1,7 +1,10 @@
 //! [`Content`]: a body without its encoding.
 
 use std::fmt;
+use std::future::{Future as _, poll_fn};
 use std::io::Write as _;
+use std::pin::pin;
+use std::task::Poll;
 
 use bytes::Bytes;
 use flate2::write::MultiGzDecoder;
@@ -39,6 +42,17 @@ impl Content {
             gzip: gzip.then(|| MultiGzDecoder::new(Vec::new())),
             ended: false,
         })
+    }
+
+    /// The next piece if it is there already; `None` if it would have to be waited for. Who
+    /// got `None` is woken when it comes.
+    pub(crate) async fn next_if_there(&mut self) -> Option<Result<Option<Bytes>, Error>> {
+        let mut next = pin!(self.next());
+        poll_fn(|cx| match next.as_mut().poll(cx) {
+            Poll::Ready(piece) => Poll::Ready(Some(piece)),
+            Poll::Pending => Poll::Ready(None),
+        })
+        .await
     }
 
     /// The next piece, as soon as it is there; `None` at the end.

@@ -24,6 +24,9 @@ pub(super) struct ListReader<T> {
     splitter: ListSplitter,
     decode: Arc<dyn Decode<T>>,
     idle_limit: Duration,
+    /// The body has ended.
+    ended: bool,
+    /// The end was handed out.
     done: bool,
 }
 
@@ -40,6 +43,7 @@ impl<T: Object> ListReader<T> {
             splitter: ListSplitter::new(limits),
             decode,
             idle_limit,
+            ended: false,
             done: false,
         })
     }
@@ -49,29 +53,45 @@ impl<T: Object> ListReader<T> {
         if self.done {
             return Ok(None);
         }
+        if self.ended {
+            return self.end().map(Some);
+        }
+        let mut items = Vec::new();
         loop {
-            let items = self.split()?;
-            if !items.is_empty() {
+            self.split(&mut items)?;
+            if items.len() >= MAX_BATCH {
                 return Ok(Some(ListPart::Items(items)));
             }
-            let next = tokio::time::timeout(self.idle_limit, self.content.next()).await;
-            let Ok(next) = next else {
-                let step = "the next part of the list";
-                let limit = self.idle_limit;
-                let timed_out = TimedOut { step, limit };
-                return Err(Error::transport(TransportKind::Timeout, timed_out));
+            let piece = match self.content.next_if_there().await {
+                Some(piece) => piece?,
+                // Nobody waits for a full batch.
+                None if !items.is_empty() => return Ok(Some(ListPart::Items(items))),
+                None => self.read().await?,
             };
-            let Some(piece) = next? else {
-                self.done = true;
-                return self.end().map(Some);
+            let Some(piece) = piece else {
+                self.ended = true;
+                if items.is_empty() {
+                    return self.end().map(Some);
+                }
+                return Ok(Some(ListPart::Items(items)));
             };
             self.unread = piece;
         }
     }
 
-    /// The items that are complete, up to a batch.
-    fn split(&mut self) -> Result<Vec<ListItem<T>>, Error> {
-        let mut items = Vec::new();
+    /// Waits for the next piece of the body.
+    async fn read(&mut self) -> Result<Option<Bytes>, Error> {
+        let next = tokio::time::timeout(self.idle_limit, self.content.next()).await;
+        next.unwrap_or_else(|_| {
+            let step = "the next part of the list";
+            let limit = self.idle_limit;
+            let timed_out = TimedOut { step, limit };
+            Err(Error::transport(TransportKind::Timeout, timed_out))
+        })
+    }
+
+    /// Takes out the items that are complete, up to a batch.
+    fn split(&mut self, items: &mut Vec<ListItem<T>>) -> Result<(), Error> {
         let mut input = &self.unread[..];
         while items.len() < MAX_BATCH
             && let Some(item) = self.splitter.next(&mut input).map_err(malformed)?
@@ -80,10 +100,11 @@ impl<T: Object> ListReader<T> {
         }
         let read = self.unread.len() - input.len();
         self.unread.advance(read);
-        Ok(items)
+        Ok(())
     }
 
     fn end(&mut self) -> Result<ListPart<T>, Error> {
+        self.done = true;
         let end = self.splitter.finish().map_err(malformed)?;
         Ok(ListPart::End(ListMeta {
             resource_version: end

@@ -50,19 +50,29 @@ impl<T: Object> WatchReader<T> {
     /// The next events; `None` at the end, be it the server's doing, a connection that
     /// ended (in the middle of an event too: that one is dropped), or the deadline.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<WatchEvent<T>>>, Error> {
+        let mut events = Vec::new();
         loop {
-            if let Some(error) = self.failed.take() {
-                return Err(error);
+            if events.is_empty() {
+                if let Some(error) = self.failed.take() {
+                    return Err(error);
+                }
+                if self.done {
+                    return Ok(None);
+                }
             }
-            if self.done {
-                return Ok(None);
-            }
-            let events = self.split();
-            if !events.is_empty() {
+            self.split(&mut events);
+            let is_over = self.failed.is_some() || self.done;
+            if !events.is_empty() && (is_over || events.len() >= MAX_BATCH) {
                 return Ok(Some(events));
             }
-            if self.failed.is_none() {
-                self.read().await;
+            if is_over {
+                continue;
+            }
+            match self.content.next_if_there().await {
+                Some(piece) => self.take(piece),
+                // Nobody waits for a full batch.
+                None if !events.is_empty() => return Ok(Some(events)),
+                None => self.read().await,
             }
         }
     }
@@ -70,29 +80,34 @@ impl<T: Object> WatchReader<T> {
     /// Waits for more, until the deadline.
     async fn read(&mut self) {
         let piece = tokio::time::timeout_at(self.deadline, self.content.next()).await;
+        if let Ok(piece) = piece {
+            self.take(piece);
+        } else {
+            tracing::debug!("watch outlived its time-out, given up");
+            self.done = true;
+        }
+    }
+
+    /// Takes what the body brought.
+    fn take(&mut self, piece: Result<Option<Bytes>, Error>) {
         match piece {
-            Ok(Ok(Some(piece))) => self.unread = piece,
-            Ok(Ok(None)) => {
+            Ok(Some(piece)) => self.unread = piece,
+            Ok(None) => {
                 if self.splitter.finish().is_err() {
                     tracing::debug!("watch ended in the middle of an event");
                 }
                 self.done = true;
             }
-            Ok(Err(error)) if error.is_unexpected_eof() => {
+            Err(error) if error.is_unexpected_eof() => {
                 tracing::debug!(%error, "watch ended without notice");
                 self.done = true;
             }
-            Ok(Err(error)) => self.failed = Some(error),
-            Err(_) => {
-                tracing::debug!("watch outlived its time-out, given up");
-                self.done = true;
-            }
+            Err(error) => self.failed = Some(error),
         }
     }
 
-    /// The events that are complete, up to a batch. Those before a failure count.
-    fn split(&mut self) -> Vec<WatchEvent<T>> {
-        let mut events = Vec::new();
+    /// Takes out the events that are complete, up to a batch. Those before a failure count.
+    fn split(&mut self, events: &mut Vec<WatchEvent<T>>) {
         let mut input = &self.unread[..];
         while events.len() < MAX_BATCH {
             match self.splitter.next(&mut input) {
@@ -112,7 +127,6 @@ impl<T: Object> WatchReader<T> {
         }
         let read = self.unread.len() - input.len();
         self.unread.advance(read);
-        events
     }
 }
 
