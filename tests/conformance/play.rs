@@ -51,9 +51,12 @@ pub(crate) async fn run(args: &Args, seed: u64) -> Result<()> {
     for path in crate::files(&args.folder.join("scripts"))? {
         scripts.extend(script::parse(&fs::read_to_string(&path)?)?);
     }
-    let written = scripts.len();
     scripts.extend(generate::scripts(seed, args.scripts)?);
     scripts.retain(|script| args.wants(&script.name));
+    let written = scripts
+        .iter()
+        .filter(|script| script.text.is_none())
+        .count();
     let started = Instant::now();
     let permits = Arc::new(Semaphore::new(args.jobs.max(1)));
     let mut plays = JoinSet::new();

@@ -34,6 +34,7 @@ struct Announced<'a> {
 /// Plays all traces and compares.
 pub(crate) fn run(args: &Args, seed: u64) -> Result<()> {
     let mut traces = written(&args.folder.join("traces"))?;
+    traces.retain(|trace| args.wants(&trace.name));
     let count = traces.len();
     traces.extend(generate::traces(seed, args.traces));
     traces.retain(|trace| args.wants(&trace.name));
@@ -58,7 +59,7 @@ pub(crate) fn run(args: &Args, seed: u64) -> Result<()> {
     println!(
         "queues: {} traces, {} of them written by hand; differences seen: {}",
         traces.len(),
-        count.min(traces.len()),
+        count,
         if rules.is_empty() {
             "none".to_owned()
         } else {

@@ -36,18 +36,15 @@ pub(super) fn compare(
         let none = Vec::new();
         let their = their_told.get(key).unwrap_or(&none);
         let our = our_told.get(key).unwrap_or(&none);
-        match compare_object(script, key, their, our, uids) {
-            Ok(allowed) => {
-                if !allowed.is_empty() {
-                    differing.insert(key.clone());
-                }
-                rules.extend(allowed);
+        if let Ok(allowed) = compare_object(script, key, their, our, uids) {
+            if !allowed.is_empty() {
+                differing.insert(key.clone());
             }
-            Err(()) => {
-                _ = writeln!(wrong, "{key}:");
-                _ = writeln!(wrong, "  client-go: {}", words(their));
-                _ = writeln!(wrong, "  informers: {}", words(our));
-            }
+            rules.extend(allowed);
+        } else {
+            _ = writeln!(wrong, "{key}:");
+            _ = writeln!(wrong, "  client-go: {}", words(their));
+            _ = writeln!(wrong, "  informers: {}", words(our));
         }
     }
     if queue == Queue::InOrder && wrong.is_empty() {

@@ -158,10 +158,12 @@ impl World<'_> {
                 let unwatched = || self.server.open_watches() == 0;
                 until("the watches to end", unwatched).await?;
             }
-            Step::Relisted => self.wait_for_requests_since(&["list", "watchlist"]).await?,
+            Step::Relisted => {
+                self.wait_for_requests_since(&["list", "watchlist"]).await?;
+            }
             Step::Rewatched => {
                 self.wait_for_requests_since(&["watch", "watchlist"])
-                    .await?
+                    .await?;
             }
             Step::Requests(kind, count) => self.wait_for_requests(kind, *count).await?,
             Step::Lines(op, count) => {

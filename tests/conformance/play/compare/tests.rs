@@ -44,7 +44,7 @@ fn request(text: &str) -> Request {
 
 fn record(text: &str, requests: &[&str]) -> Record {
     let mut printed = Printed::default();
-    printed.lines = told(text);
+    printed.lines.extend(told(text));
     Record {
         printed,
         requests: requests.iter().map(|text| request(text)).collect(),
