@@ -1,8 +1,9 @@
 //! Bit masks of the structural bytes in 64 bytes of JSON.
 //!
-//! The comparisons are written so that the compiler turns them into vector
-//! instructions; what is left per block is a handful of word operations, without a
-//! branch that depends on the text.
+//! The comparisons are vector instructions; what is left per block is a handful of word
+//! operations, without a branch that depends on the text.
+
+use wide::u8x64;
 
 /// Bytes looked at in one step.
 pub(super) const BLOCK: usize = 64;
@@ -19,31 +20,17 @@ pub(super) struct Masks {
 impl Masks {
     #[inline]
     pub(super) fn of(block: &[u8; BLOCK]) -> Self {
+        let block = u8x64::new(*block);
+        // `[` and `{`, `]` and `}` differ in bit 5 alone.
+        let folded = block | u8x64::splat(0x20);
+        let bits = |block: u8x64, byte| block.simd_eq(u8x64::splat(byte)).to_bitmask();
         Self {
-            quotes: bits(block, |byte| byte == b'"'),
-            backslashes: bits(block, |byte| byte == b'\\'),
-            // `[` and `{`, `]` and `}` differ in bit 5 alone.
-            opens: bits(block, |byte| byte | 0x20 == b'{'),
-            closes: bits(block, |byte| byte | 0x20 == b'}'),
+            quotes: bits(block, b'"'),
+            backslashes: bits(block, b'\\'),
+            opens: bits(folded, b'{'),
+            closes: bits(folded, b'}'),
         }
     }
-}
-
-#[inline]
-fn bits(block: &[u8; BLOCK], is: impl Fn(u8) -> bool) -> u64 {
-    // Moves bit 8k to bit 56 + k, for k in 0..8; no two products meet.
-    const GATHER: u64 = 0x0102_0408_1020_4080;
-    let mut flags = [0_u8; BLOCK];
-    for (flag, byte) in flags.iter_mut().zip(block) {
-        *flag = u8::from(is(*byte));
-    }
-    let (words, _) = flags.as_chunks::<8>();
-    let mut mask = 0;
-    for (index, word) in words.iter().enumerate() {
-        let gathered = u64::from_le_bytes(*word).wrapping_mul(GATHER) >> 56;
-        mask |= gathered << (8 * index);
-    }
-    mask
 }
 
 /// For each bit: whether the number of quotes up to and with it is odd.
