@@ -204,7 +204,20 @@ impl SharedInformerFactory {
         options: InformerOptions<T>,
         decoder: &Arc<dyn Decode<T>>,
     ) -> SharedIndexInformer<T> {
-        self.get_or_make(T::api_resource(), scope, decoder, options)
+        self.informer_for(T::api_resource(), scope, options, decoder)
+    }
+
+    /// The informer of any resource, held as any type that its objects can be decoded to:
+    /// `PartialObjectMetadata` or `Packed<DynamicObject>` of a resource known only at run
+    /// time. If the factory has the informer already, what the first call gave stays.
+    pub fn informer_for<T: Object>(
+        &self,
+        resource: ApiResource,
+        scope: Scope,
+        options: InformerOptions<T>,
+        decoder: &Arc<dyn Decode<T>>,
+    ) -> SharedIndexInformer<T> {
+        self.get_or_make(resource, scope, decoder, options)
     }
 
     /// The informer of a resource known only at run time.

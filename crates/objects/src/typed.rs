@@ -50,9 +50,10 @@ impl<T: DeserializeOwned + 'static> Decode<T> for Typed<T> {
     }
 }
 
-/// Decodes one object: strictly, and where that fails leniently.
+/// Decodes one object: strictly, and where that fails leniently. By the deserializer that
+/// eager informers use, so that a program with both compiles each type's once.
 pub(crate) fn decode_json<T: DeserializeOwned>(json: &[u8]) -> Result<T, DecodeError> {
-    serde_json::from_slice(json).or_else(|_| lenient::decode(json))
+    exact::from_slice(json).or_else(|_| lenient::decode(json))
 }
 
 impl<K> FromWire for K

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use informers::{
-    ApiResource, FromWire, InformerOptions, Object, Packed, PartialObjectMetadata,
-    ReflectorOptions, Resource, SharedIndexInformer, SharedInformerFactory, WatchError,
-    WatchErrorHandler,
+    ApiResource, Decode, DynamicObject, FromWire, InformerOptions, Object, Packed,
+    PartialObjectMetadata, ReflectorOptions, Resource, SharedIndexInformer, SharedInformerFactory,
+    WatchError, WatchErrorHandler,
 };
 use k8s_openapi::api::{
-    admissionregistration::v1 as admission, apps::v1 as apps, autoscaling::v2 as autoscaling,
-    batch::v1 as batch, coordination::v1 as coordination, core::v1 as core,
-    discovery::v1 as discovery, events::v1 as events, networking::v1 as networking,
-    policy::v1 as policy, rbac::v1 as rbac, scheduling::v1 as scheduling, storage::v1 as storage,
+    apps::v1 as apps, autoscaling::v2 as autoscaling, batch::v1 as batch,
+    coordination::v1 as coordination, core::v1 as core, discovery::v1 as discovery,
+    networking::v1 as networking, policy::v1 as policy, rbac::v1 as rbac, storage::v1 as storage,
 };
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1 as apiextensions;
 use serde_json::{Map, Value, json};
@@ -27,15 +26,7 @@ macro_rules! compiled {
     ($resource:expr, $($type:ty),+ $(,)?) => {
         [$((
             <$type as Resource>::api_resource(),
-            Runners {
-                eager: |args, factory, log| Box::pin(run::<$type>(args, factory, log)),
-                metadata: |args, factory, log| {
-                    Box::pin(run::<PartialObjectMetadata<$type>>(args, factory, log))
-                },
-                packed: |args, factory, log| {
-                    Box::pin(run::<Packed<$type>>(args, factory, log))
-                },
-            },
+            (|args, factory, log| Box::pin(run::<$type>(args, factory, log))) as Run,
         )),+]
         .into_iter()
         .find(|(resource, _)| is_named(resource, $resource))
@@ -47,12 +38,6 @@ type Run = for<'a> fn(
     &'a SharedInformerFactory,
     &'a Log,
 ) -> std::pin::Pin<Box<dyn Future<Output = ()> + 'a>>;
-
-struct Runners {
-    eager: Run,
-    metadata: Run,
-    packed: Run,
-}
 
 /// Whether `text` names the resource: a plural of core/v1, or `group/version/plural`.
 fn is_named(resource: &ApiResource, text: &str) -> bool {
@@ -72,7 +57,7 @@ fn is_named(resource: &ApiResource, text: &str) -> bool {
     }
 }
 
-fn known(resource: &str) -> Option<(ApiResource, Runners)> {
+fn known(resource: &str) -> Option<(ApiResource, Run)> {
     compiled!(
         resource,
         core::Pod,
@@ -94,11 +79,9 @@ fn known(resource: &str) -> Option<(ApiResource, Runners)> {
         apps::StatefulSet,
         apps::DaemonSet,
         apps::ReplicaSet,
-        apps::ControllerRevision,
         batch::Job,
         batch::CronJob,
         networking::Ingress,
-        networking::IngressClass,
         networking::NetworkPolicy,
         coordination::Lease,
         rbac::Role,
@@ -107,15 +90,8 @@ fn known(resource: &str) -> Option<(ApiResource, Runners)> {
         rbac::ClusterRoleBinding,
         policy::PodDisruptionBudget,
         storage::StorageClass,
-        storage::CSIDriver,
-        storage::CSINode,
-        storage::VolumeAttachment,
         discovery::EndpointSlice,
-        events::Event,
         autoscaling::HorizontalPodAutoscaler,
-        scheduling::PriorityClass,
-        admission::MutatingWebhookConfiguration,
-        admission::ValidatingWebhookConfiguration,
         apiextensions::CustomResourceDefinition,
     )
 }
@@ -127,28 +103,44 @@ pub(crate) async fn watch(
     log: &Log,
 ) -> Result<(), Unsupported> {
     let compiled = known(&args.resource);
+    let resource = match &compiled {
+        Some((resource, _)) => resource.clone(),
+        None => any_resource(&args.resource)?,
+    };
     match (args.representation, compiled) {
-        (Representation::Eager, Some((_, runners))) => (runners.eager)(args, factory, log).await,
-        (Representation::Metadata, Some((_, runners))) => {
-            (runners.metadata)(args, factory, log).await;
-        }
-        (Representation::Dynamic, compiled) => {
-            let resource = match compiled {
-                Some((resource, _)) => resource,
-                None => any_resource(&args.resource)?,
-            };
-            let informer = factory.dynamic_with_options(resource, args.scope(), options(args));
-            observe(args, factory, log, &informer).await;
-        }
-        (Representation::Packed, Some((_, runners))) => (runners.packed)(args, factory, log).await,
-        (Representation::Eager | Representation::Packed | Representation::Metadata, None) => {
+        (Representation::Eager, Some((_, run))) => run(args, factory, log).await,
+        (Representation::Eager, None) => {
             return Err(Unsupported(format!(
                 "there is no compiled type for {}; try --representation dynamic",
                 args.resource
             )));
         }
+        // Types that fit every resource.
+        (Representation::Packed, _) => {
+            let decoder = Packed::<DynamicObject>::decoder();
+            run_as(args, factory, log, resource, &decoder).await;
+        }
+        (Representation::Metadata, _) => {
+            let decoder = PartialObjectMetadata::<()>::decoder();
+            run_as(args, factory, log, resource, &decoder).await;
+        }
+        (Representation::Dynamic, _) => {
+            let informer = factory.dynamic_with_options(resource, args.scope(), options(args));
+            observe(args, factory, log, &informer).await;
+        }
     }
     Ok(())
+}
+
+async fn run_as<T: Object>(
+    args: &Args,
+    factory: &SharedInformerFactory,
+    log: &Log,
+    resource: ApiResource,
+    decoder: &Arc<dyn Decode<T>>,
+) {
+    let informer = factory.informer_for(resource, args.scope(), options(args), decoder);
+    observe(args, factory, log, &informer).await;
 }
 
 /// The resource that `text` names, whatever it is.
