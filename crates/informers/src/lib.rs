@@ -58,9 +58,9 @@ pub use informers_indexer::{
     UnknownIndex,
 };
 pub use informers_objects::{
-    ApiResource, Codec, Decode, DecodeError, DynamicDecoder, DynamicObject, FromWire, Packed,
-    PackedDecoder, PackedOptions, PackedStats, PartialObjectMetadata, Resource, StripManagedFields,
-    Typed, wire_type,
+    ApiResource, Codec, Decode, DecodeError, DynamicDecoder, DynamicObject, FromWire, Identity,
+    ObjectMetadata, Packed, PackedDecoder, PackedOptions, PackedStats, PartialObjectMetadata,
+    Resource, StripManagedFields, Typed, wire_type,
 };
 pub use informers_processor::{
     AsyncHandler, Buffer, EventHandler, FilteringHandler, HandlerExecutor, HandlerFuncs,
@@ -71,10 +71,11 @@ pub use informers_reflector::{
     BackoffOptions, Initial, ListerWatcher, ReflectorOptions, ReflectorPhase, ReflectorState,
     WatchError, WatchErrorHandler,
 };
+pub use informers_rest::Identity as ClientIdentity;
 pub use informers_rest::{
-    Api, Client, Config, ConfigError, Connector, Credentials, DeleteOptions, Identity,
-    Impersonation, Kubeconfig, ListWatch, Overrides, Patch, PemSource, Proxy, ProxyChoice,
-    RateLimit, Request, Selection, Timeouts, TokenProvider, WarningHandler, WriteOptions,
+    Api, Client, Config, ConfigError, Connector, Credentials, DeleteOptions, Impersonation,
+    Kubeconfig, ListWatch, Overrides, Patch, PemSource, Proxy, ProxyChoice, RateLimit, Request,
+    Selection, Timeouts, TokenProvider, WarningHandler, WriteOptions,
 };
 
 #[cfg(doctest)]

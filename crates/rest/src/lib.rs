@@ -29,6 +29,9 @@ mod status;
 mod warnings;
 
 mod framing;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 mod list_watch;
 
 mod api;
