@@ -139,6 +139,19 @@ fn requests_that_differ_by_rule_pass() {
 }
 
 #[test]
+fn silent_initial_events_may_be_given_up_for_a_list_if_that_was_told() {
+    let (initial, watch) = ("200 watchlist", "200 watch resourceVersion=7");
+    let fallback = ["200 list resourceVersion=0", "200 watch resourceVersion=6"];
+    let theirs = record("", &[initial, watch]);
+    let mut ours = record("", &[initial, fallback[0], fallback[1], watch]);
+    assert!(judge("", &theirs, &ours).is_err());
+    let error = json!({"op": "error", "code": null, "message": format!("x {NO_END}")});
+    let error = serde_json::from_value(error).unwrap();
+    ours.printed.lines.insert(0, error);
+    assert_eq!(judge("", &theirs, &ours).unwrap(), ["A4", "W4"]);
+}
+
+#[test]
 fn requests_that_differ_otherwise_are_found() {
     for (theirs, ours) in [
         (vec!["200 list resourceVersion=0"], vec!["200 list"]),
