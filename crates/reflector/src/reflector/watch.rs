@@ -187,6 +187,9 @@ impl<T: Object> Driver<T> {
         let ahead = std::mem::take(&mut open.ahead);
         let mut end = self.apply(ahead)?;
         while end.is_none() {
+            // A server that is never silent must not starve the consumer of the queue:
+            // on a single thread the backlog would grow, and with it the memory.
+            tokio::task::yield_now().await;
             self.waiter.until_store_is_ready().await?;
             let next = timeout_at(open.deadline, open.stream.next());
             end = match self.waiter.until(next).await? {
