@@ -41,6 +41,10 @@ mod testing;
 
 pub mod prelude;
 
+/// The queue between handlers and workers.
+#[doc(no_inline)]
+pub use informers_workqueue as workqueue;
+
 pub use any_informer::AnyInformer;
 pub use factory::{SharedInformerFactory, SharedInformerFactoryBuilder};
 pub use informer::{AlreadyStarted, Lifecycle, SharedIndexInformer};
