@@ -185,12 +185,13 @@ fn compare(
         // D6, D7: there the count falls before the processing, under the queue's lock.
         let in_processing = delta_fifo && (taken || our.work.is_some());
         taken &= our.op != "done";
-        let announced = trace.announced(our.line).filter(|_| our.work.is_some());
+        let may_be_announced = our.work.is_some() || our.op == "done";
+        let announced = trace.announced(our.line).filter(|_| may_be_announced);
         if their.line != our.line || their.op != our.op {
             return Err(report(trace, theirs, ours, index));
         }
         if let Some(announced) = announced {
-            if their.work() == announced.theirs && our.work() == announced.ours {
+            if their.says() == announced.theirs && our.says() == announced.ours {
                 *seen.entry(announced.rule.to_owned()).or_default() += 1;
                 continue;
             }

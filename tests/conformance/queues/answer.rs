@@ -56,6 +56,18 @@ impl Answer {
         words.join(" ")
     }
 
+    /// What is announced where it differs: the work, or whether the queue has synced.
+    pub(super) fn says(&self) -> String {
+        match self.work {
+            Some(_) => self.work(),
+            None => self.state().to_owned(),
+        }
+    }
+
+    fn state(&self) -> &'static str {
+        if self.synced { "synced" } else { "not synced" }
+    }
+
     /// With consecutive relists of one object as one, the newest.
     pub(super) fn with_relists_merged(&self) -> Self {
         let mut merged = self.clone();
@@ -73,7 +85,7 @@ impl Answer {
 
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let synced = if self.synced { "synced" } else { "not synced" };
+        let synced = self.state();
         write!(
             f,
             "line {} {}: {} ({synced})",

@@ -28,6 +28,8 @@ struct Generator {
     rng: Rng,
     queue: &'static str,
     version: u32,
+    /// Whether a change or a relist came.
+    populated: bool,
     lines: Vec<String>,
     model: Model,
 }
@@ -38,6 +40,7 @@ impl Generator {
             rng,
             queue,
             version: 10,
+            populated: false,
             lines: vec![format!("queue {queue}")],
             model: Model::default(),
         }
@@ -98,7 +101,8 @@ impl Generator {
         self.model.in_flight = self.model.queue.first().map(|(key, _)| key.clone());
         let gone = self.model.pop();
         for _ in 0..self.rng.usize(1..4) {
-            if self.rng.u8(..5) == 0 {
+            // A first relist that comes now differs by R5: a written trace shows it.
+            if self.rng.u8(..5) == 0 && self.populated {
                 self.replace();
             } else {
                 self.change(gone.as_deref());
@@ -111,6 +115,7 @@ impl Generator {
     /// An event. A delete of `spared`, which is gone when its processing ends, differs by
     /// decision 11: a written trace shows it.
     fn change(&mut self, spared: Option<&str>) {
+        self.populated = true;
         let key = KEYS[self.rng.usize(..KEYS.len())];
         let object = self.object(key);
         match self.rng.u8(..10) {
@@ -131,6 +136,7 @@ impl Generator {
     }
 
     fn replace(&mut self) {
+        self.populated = true;
         let version = self.next_version();
         let mut keys: Vec<&str> = KEYS.into_iter().filter(|_| self.rng.bool()).collect();
         self.rng.shuffle(&mut keys);

@@ -63,3 +63,17 @@ fn announced_difference_must_be_exactly_that() {
     assert!(judge(&trace, "1", "8").is_err());
     assert!(judge(&trace, "1", "1").is_err());
 }
+
+#[test]
+fn announced_difference_of_a_done_is_whether_it_has_synced() {
+    let trace =
+        parse("trace t\nqueue in-order\ntake\ndone\n#! R5: synced | not synced\n").remove(0);
+    let done = |synced: bool| {
+        let answer = serde_json::json!({"trace": "t", "line": 3, "op": "done", "synced": synced});
+        vec![serde_json::from_value::<Answer>(answer).unwrap()]
+    };
+    let mut seen = BTreeMap::new();
+    assert!(compare(&trace, &done(true), &done(false), &mut seen).is_ok());
+    assert_eq!(seen, BTreeMap::from([("R5".to_owned(), 1)]));
+    assert!(compare(&trace, &done(true), &done(true), &mut seen).is_err());
+}
