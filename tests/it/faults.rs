@@ -1,7 +1,10 @@
 //! Every fault of the embedded server, met by an informer that lists in either way over
-//! either queue: it survives, and its store, index and handler end as a fresh LIST is.
+//! either queue, and by the program `event_log`: they survive, and store, index and
+//! handler end as a fresh LIST is.
 
 mod cases;
+#[cfg(unix)]
+mod event_log;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +12,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use futures_util::{StreamExt, stream};
 use informers::{
-    InformerOptions, Initial, QueueKind, ReflectorOptions, Scope, SharedInformerFactory,
+    InformerOptions, Initial, QueueKind, ReflectorOptions, Scope, SharedIndexInformer,
+    SharedInformerFactory,
 };
 use informers_fake_apiserver::{FakeApiServer, FaultId};
 use informers_tests::{History, until};
@@ -85,51 +89,123 @@ fn options(mode: Mode) -> InformerOptions<ConfigMap> {
         .with_indexers(by_value())
 }
 
-async fn run(case: &Case, mode: Mode, tls: bool) -> Result<()> {
+/// Who meets the faults.
+trait Subject {
+    /// It lists and watches from here on.
+    async fn start(&mut self) -> Result<()>;
+    /// It holds what the server has, and so does its handler.
+    async fn synced(&self) -> Result<()>;
+    /// It holds what the server has, and so does its handler, whose history is whole.
+    async fn converge(&self, server: &FakeApiServer) -> Result<()>;
+    /// The end of it.
+    async fn stop(self, server: &FakeApiServer) -> Result<()>;
+}
+
+/// An informer of this process.
+struct InProcess {
+    factory: SharedInformerFactory,
+    maps: SharedIndexInformer<ConfigMap>,
+    history: History,
+}
+
+impl InProcess {
+    fn new(server: &FakeApiServer, mode: Mode) -> Result<Self> {
+        let factory = SharedInformerFactory::new(client(server));
+        let maps = factory.informer_with_options::<ConfigMap>(Scope::all(), options(mode));
+        let history = History::default();
+        maps.add_event_handler(history.clone())?;
+        Ok(Self {
+            factory,
+            maps,
+            history,
+        })
+    }
+}
+
+impl Subject for InProcess {
+    async fn start(&mut self) -> Result<()> {
+        self.factory.start();
+        Ok(())
+    }
+
+    async fn synced(&self) -> Result<()> {
+        Ok(self.factory.wait_for_cache_sync(PATIENCE).await?)
+    }
+
+    async fn converge(&self, server: &FakeApiServer) -> Result<()> {
+        converge(server, "configmaps", &self.maps, &self.history).await
+    }
+
+    async fn stop(self, server: &FakeApiServer) -> Result<()> {
+        let keys = self.maps.store().index_keys("byValue", "changed")?.len();
+        let expected = server.cluster().list("configmaps");
+        let expected = expected
+            .iter()
+            .filter(|map| map["data"]["value"] == "changed")
+            .count();
+        ensure!(keys == expected, "the index holds {keys} of {expected}");
+        self.synced()
+            .await
+            .context("an informer that holds everything has synced")?;
+        self.factory.shutdown(PATIENCE).await?;
+        Ok(())
+    }
+}
+
+async fn server(tls: bool) -> Result<Arc<FakeApiServer>> {
     let server = Arc::new(FakeApiServer::builder().tls(tls).start().await?);
     for n in 0..OBJECTS {
         server
             .cluster()
             .create(config_map(&format!("map-{n}"), &format!("value-{}", n % 3)))?;
     }
-    let factory = SharedInformerFactory::new(client(&server));
-    let maps = factory.informer_with_options::<ConfigMap>(Scope::all(), options(mode));
-    let history = History::default();
-    maps.add_event_handler(history.clone())?;
+    Ok(server)
+}
 
+async fn run(case: &Case, mode: Mode, tls: bool) -> Result<()> {
+    let server = server(tls).await?;
+    let subject = InProcess::new(&server, mode)?;
+    play(case, &server, subject).await?;
+    server.shutdown().await;
+    Ok(())
+}
+
+/// Lets the fault strike while things change, and sees that `subject` ends as a fresh
+/// LIST is.
+async fn play(case: &Case, server: &FakeApiServer, mut subject: impl Subject) -> Result<()> {
     let mut faults = Vec::new();
     if case.when == When::AtFirst {
-        faults = inject(&server, case);
+        faults = inject(server, case);
     }
-    factory.start();
+    subject.start().await?;
     if case.when != When::AtFirst {
-        factory.wait_for_cache_sync(PATIENCE).await?;
+        subject.synced().await?;
         server.wait_for_watches(1, PATIENCE).await?;
         match case.when {
-            When::AtFirst | When::Watching => faults = inject(&server, case),
+            When::AtFirst | When::Watching => faults = inject(server, case),
             When::Rewatching => {
-                faults = inject(&server, case);
+                faults = inject(server, case);
                 server.disconnect_all();
             }
             When::Relisting => {
-                cut_off(&server).await;
-                change(&server, 0)?;
+                cut_off(server).await;
+                change(server, 0)?;
                 server.cluster().compact();
-                faults = inject(&server, case);
+                faults = inject(server, case);
                 server.resume()?;
             }
             When::RollingBack => {
                 let before = server.cluster().revision();
-                change(&server, 0)?;
-                converge(&server, "configmaps", &maps, &history).await?;
-                faults = inject(&server, case);
+                change(server, 0)?;
+                subject.converge(server).await?;
+                faults = inject(server, case);
                 server.cluster().rollback(before)?;
                 // Not before the versions that are gone are forgotten here too.
-                converge(&server, "configmaps", &maps, &history).await?;
+                subject.converge(server).await?;
             }
         }
     }
-    change(&server, 5)?;
+    change(server, 5)?;
     let struck = || {
         let active = server.faults().list();
         faults.iter().all(|id| {
@@ -143,33 +219,20 @@ async fn run(case: &Case, mode: Mode, tls: bool) -> Result<()> {
         Heal::Cleared => server.faults().clear(),
         Heal::Relist => {
             // The events are gone for good: only a list can tell.
-            cut_off(&server).await;
+            cut_off(server).await;
             server.faults().clear();
-            change(&server, 10)?;
+            change(server, 10)?;
             server.cluster().compact();
             server.resume()?;
         }
     }
     if case.heal != Heal::Relist {
-        change(&server, 10)?;
+        change(server, 10)?;
     }
-    converge(&server, "configmaps", &maps, &history).await?;
-    let keys = maps.store().index_keys("byValue", "changed")?.len();
-    let expected = server.cluster().list("configmaps");
-    let expected = expected
-        .iter()
-        .filter(|map| map["data"]["value"] == "changed")
-        .count();
-    ensure!(keys == expected, "the index holds {keys} of {expected}");
-    factory
-        .wait_for_cache_sync(PATIENCE)
-        .await
-        .context("an informer that holds everything has synced")?;
+    subject.converge(server).await?;
     let requests = server.requests().len();
     ensure!(requests <= MAX_REQUESTS, "{requests} requests");
-    factory.shutdown(PATIENCE).await?;
-    server.shutdown().await;
-    Ok(())
+    subject.stop(server).await
 }
 
 fn inject(server: &FakeApiServer, case: &Case) -> Vec<FaultId> {

@@ -100,23 +100,19 @@ fn rv<T: Object>(obj: &T) -> String {
     obj.resource_version().unwrap_or_default().to_owned()
 }
 
-impl<T: Object> EventHandler<T> for History {
-    fn on_add(&mut self, obj: &Arc<T>, is_in_initial_list: bool) {
-        let (key, rv) = (ObjectName::of(&**obj).to_string(), rv(&**obj));
+impl History {
+    /// Takes down an add.
+    pub fn added(&self, key: String, rv: String, initial: bool) {
         let mut log = self.log();
         if let Some(before) = log.state.insert(key.clone(), rv.clone()) {
             log.breaches
                 .push(format!("add of {key}@{rv}, which was there at {before}"));
         }
-        log.told.push(Told::Add {
-            key,
-            rv,
-            initial: is_in_initial_list,
-        });
+        log.told.push(Told::Add { key, rv, initial });
     }
 
-    fn on_update(&mut self, old: &Arc<T>, new: &Arc<T>) {
-        let (key, old_rv, rv) = (ObjectName::of(&**new).to_string(), rv(&**old), rv(&**new));
+    /// Takes down an update.
+    pub fn updated(&self, key: String, old_rv: String, rv: String) {
         let mut log = self.log();
         let before = log.state.insert(key.clone(), rv.clone());
         if before.as_ref() != Some(&old_rv) {
@@ -126,17 +122,31 @@ impl<T: Object> EventHandler<T> for History {
         log.told.push(Told::Update { key, old_rv, rv });
     }
 
-    fn on_delete(&mut self, deleted: &Deleted<T>) {
-        let key = deleted.name.to_string();
+    /// Takes down a delete.
+    pub fn deleted(&self, key: String, rv: Option<String>, unknown: bool) {
         let mut log = self.log();
         if log.state.remove(&key).is_none() {
             log.breaches
                 .push(format!("delete of {key}, which was not there"));
         }
-        log.told.push(Told::Delete {
-            key,
-            rv: deleted.last_known.as_deref().map(rv),
-            unknown: deleted.is_final_state_unknown(),
-        });
+        log.told.push(Told::Delete { key, rv, unknown });
+    }
+}
+
+impl<T: Object> EventHandler<T> for History {
+    fn on_add(&mut self, obj: &Arc<T>, is_in_initial_list: bool) {
+        let key = ObjectName::of(&**obj).to_string();
+        self.added(key, rv(&**obj), is_in_initial_list);
+    }
+
+    fn on_update(&mut self, old: &Arc<T>, new: &Arc<T>) {
+        let key = ObjectName::of(&**new).to_string();
+        self.updated(key, rv(&**old), rv(&**new));
+    }
+
+    fn on_delete(&mut self, deleted: &Deleted<T>) {
+        let last_known = deleted.last_known.as_deref().map(rv);
+        let key = deleted.name.to_string();
+        self.deleted(key, last_known, deleted.is_final_state_unknown());
     }
 }

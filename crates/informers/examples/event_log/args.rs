@@ -1,10 +1,11 @@
 //! The command line.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
-use informers::{Initial, Overrides, QueueKind, Scope};
+use informers::{Initial, Overrides, QueueKind, ReflectorOptions, Scope, Timeouts};
 
 /// Prints what a handler is told, one JSON object a line.
 #[derive(Debug, Parser)]
@@ -43,6 +44,16 @@ pub(crate) struct Args {
     /// Seconds between resyncs; 0: never.
     #[arg(long, default_value_t = 0.0)]
     pub(crate) resync: f64,
+    /// Objects in a page of a list.
+    #[arg(long)]
+    pub(crate) page_size: Option<NonZeroU32>,
+    /// Seconds until the server is asked to end a watch. By default, minutes.
+    #[arg(long)]
+    pub(crate) watch_timeout: Option<f64>,
+    /// Seconds until a silent server counts as gone: no headers, no next byte of a list,
+    /// no initial events, no answer to a PING, no end of a watch that is over.
+    #[arg(long)]
+    pub(crate) patience: Option<f64>,
     /// Seconds to run.
     #[arg(long = "for", default_value_t = 10.0)]
     pub(crate) seconds: f64,
@@ -106,6 +117,39 @@ impl Args {
     /// The resync period; zero: never.
     pub(crate) fn resync(&self) -> Duration {
         seconds(self.resync)
+    }
+
+    /// How patient the reflector is.
+    pub(crate) fn reflector(&self) -> ReflectorOptions {
+        let mut options = ReflectorOptions {
+            initial: self.initial(),
+            page_size: self.page_size,
+            ..ReflectorOptions::default()
+        };
+        if let Some(timeout) = self.watch_timeout {
+            options.watch_timeout = seconds(timeout);
+        }
+        if let Some(patience) = self.patience.map(seconds) {
+            options.watch_margin = patience;
+            options.initial_events_timeout = patience;
+            // All pages of a list, each with its own silence.
+            options.request_timeout = patience.saturating_mul(4);
+        }
+        options
+    }
+
+    /// How patient the client is, if not as usual.
+    pub(crate) fn timeouts(&self) -> Option<Timeouts> {
+        let patience = self.patience.map(seconds)?;
+        let mut timeouts = Timeouts::default();
+        timeouts.connect = patience;
+        timeouts.response = patience;
+        timeouts.response_max = patience;
+        timeouts.body_idle = patience;
+        timeouts.ping_interval = patience / 2;
+        timeouts.ping_timeout = patience / 2;
+        timeouts.watch_margin = patience;
+        Some(timeouts)
     }
 
     pub(crate) fn run_for(&self) -> Duration {

@@ -66,5 +66,9 @@ fn client(args: &Args) -> Result<Client, Box<dyn std::error::Error + Send + Sync
         (None, Some(path)) => Kubeconfig::read(path)?.config(&args.overrides())?,
         (None, None) => Config::infer_with(&args.overrides())?,
     };
+    let config = match args.timeouts() {
+        Some(timeouts) => config.with_timeouts(timeouts),
+        None => config,
+    };
     Ok(Client::new(config)?)
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use informers::{
     ApiResource, Decode, DynamicObject, FromWire, InformerOptions, Object, Packed,
-    PartialObjectMetadata, ReflectorOptions, Resource, SharedIndexInformer, SharedInformerFactory,
-    WatchError, WatchErrorHandler,
+    PartialObjectMetadata, Resource, SharedIndexInformer, SharedInformerFactory, WatchError,
+    WatchErrorHandler,
 };
 use k8s_openapi::api::{
     apps::v1 as apps, autoscaling::v2 as autoscaling, batch::v1 as batch,
@@ -163,14 +163,10 @@ fn any_resource(text: &str) -> Result<ApiResource, Unsupported> {
 }
 
 fn options<T: Object>(args: &Args) -> InformerOptions<T> {
-    let reflector = ReflectorOptions {
-        initial: args.initial(),
-        ..ReflectorOptions::default()
-    };
     InformerOptions::new()
         .with_queue(args.queue())
         .with_resync_period(args.resync())
-        .with_reflector(reflector)
+        .with_reflector(args.reflector())
 }
 
 async fn run<T: Resource + FromWire>(args: &Args, factory: &SharedInformerFactory, log: &Log) {
