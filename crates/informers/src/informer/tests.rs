@@ -14,6 +14,8 @@ use super::{AlreadyStarted, Lifecycle, SharedIndexInformer};
 use crate::options::{InformerOptions, QueueKind};
 use crate::testing::{FakeSource, Obj};
 
+mod abuse;
+
 const LONG: Duration = Duration::from_secs(60);
 
 /// Writes down what it is told.
