@@ -16,6 +16,8 @@ use proptest::prelude::*;
 use super::{Told, handle_deltas};
 use crate::testing::{Obj, name, obj, rv};
 
+mod handlers;
+
 struct Pipeline {
     store: Arc<ThreadSafeStore<Obj>>,
     queue: Box<dyn Queue<Obj>>,
@@ -340,11 +342,11 @@ enum Step {
     },
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn step() -> impl Strategy<Value = Step> {
     let n = 0..6u8;
     let delivered = prop_oneof![4 => Just(true), 1 => Just(false)];
     let write = (n.clone(), delivered.clone());
-    let step = prop_oneof![
+    prop_oneof![
         6 => write.clone().prop_map(|(n, delivered)| Step::Write { n, delivered }),
         3 => write.clone().prop_map(|(n, delivered)| Step::Delete { n, delivered }),
         2 => write.prop_map(|(n, delivered)| Step::Recreate { n, delivered }),
@@ -352,8 +354,11 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => Just(Step::Resync),
         5 => (1..4u8).prop_map(Step::Process),
         2 => (n.clone(), n).prop_map(|(n, m)| Step::Overlap { n, m }),
-    ];
-    proptest::collection::vec(step, 1..60)
+    ]
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    proptest::collection::vec(step(), 1..60)
 }
 
 /// The server, and what a handler has been told.
@@ -364,6 +369,8 @@ struct World {
     /// Whether an event was lost, so that the watch cannot go on before a relist.
     broken: bool,
     told: BTreeMap<ObjectName, Arc<Obj>>,
+    /// All that was told, in order.
+    log: Told<Obj>,
 }
 
 impl World {
@@ -374,6 +381,7 @@ impl World {
             version: 0,
             broken: false,
             told: BTreeMap::new(),
+            log: Vec::new(),
         };
         world.relist();
         world
@@ -431,6 +439,7 @@ impl World {
     }
 
     fn hear(&mut self, told: Told<Obj>) -> Result<(), TestCaseError> {
+        self.log.extend(told.iter().cloned());
         for (notification, _) in told {
             match notification {
                 Notification::Add { obj, .. } => {
@@ -471,23 +480,26 @@ impl World {
         self.hear(told)
     }
 
-    fn run(&mut self, steps: &[Step]) -> Result<(), TestCaseError> {
-        for step in steps {
-            match *step {
-                Step::Write { n, delivered } => self.write(n, delivered),
-                Step::Delete { n, delivered } => self.delete(n, delivered),
-                Step::Recreate { n, delivered } => {
-                    self.delete(n, delivered);
-                    self.write(n, delivered);
-                }
-                Step::Relist => self.relist(),
-                Step::Resync => self.pipeline.queue.resync(),
-                Step::Process(max) => {
-                    self.process(usize::from(max))?;
-                }
-                Step::Overlap { n, m } => self.overlap(n, m)?,
+    fn step(&mut self, step: &Step) -> Result<(), TestCaseError> {
+        match *step {
+            Step::Write { n, delivered } => self.write(n, delivered),
+            Step::Delete { n, delivered } => self.delete(n, delivered),
+            Step::Recreate { n, delivered } => {
+                self.delete(n, delivered);
+                self.write(n, delivered);
             }
+            Step::Relist => self.relist(),
+            Step::Resync => self.pipeline.queue.resync(),
+            Step::Process(max) => {
+                self.process(usize::from(max))?;
+            }
+            Step::Overlap { n, m } => self.overlap(n, m)?,
         }
+        Ok(())
+    }
+
+    /// Once everything has arrived, store and handlers know what the server knows.
+    fn finish(&mut self) -> Result<(), TestCaseError> {
         self.relist();
         while self.process(3)? {}
         let stored: BTreeMap<_, _> = self
@@ -506,6 +518,13 @@ impl World {
         prop_assert_eq!(&told, &self.server, "the handler's view is not the server");
         prop_assert!(self.pipeline.queue.has_synced());
         Ok(())
+    }
+
+    fn run(&mut self, steps: &[Step]) -> Result<(), TestCaseError> {
+        for step in steps {
+            self.step(step)?;
+        }
+        self.finish()
     }
 }
 

@@ -63,7 +63,7 @@ impl Witness {
             }
             Notification::Update { old, new } => {
                 let before = seen.told[new.number].replace(Arc::clone(new));
-                if !before.is_some_and(|before| Arc::ptr_eq(&before, old)) {
+                if before.map(|before| Identity::from(&*before)) != Some(Identity::from(&**old)) {
                     seen.wrong
                         .push(format!("{} updated from elsewhere", new.name()));
                 }
