@@ -244,11 +244,7 @@ impl SharedInformerFactory {
     fn default_options<T: Object>(&self) -> InformerOptions<T> {
         let made = self.inner.defaults.get(&TypeId::of::<T>());
         let made = made.and_then(|make| make.downcast_ref::<MakeOptions<T>>());
-        let mut options = made.map_or_else(InformerOptions::new, |make| make());
-        if options.resync_period.is_zero() {
-            options.resync_period = self.inner.resync_period;
-        }
-        options
+        made.map_or_else(InformerOptions::new, |make| make())
     }
 
     fn get_or_make<T: Object>(
@@ -256,8 +252,10 @@ impl SharedInformerFactory {
         resource: ApiResource,
         scope: Scope,
         decoder: &Arc<dyn Decode<T>>,
-        options: InformerOptions<T>,
+        mut options: InformerOptions<T>,
     ) -> SharedIndexInformer<T> {
+        let period = options.resync_period;
+        options.resync_period = period.or(Some(self.inner.resync_period));
         // A namespace means nothing to a cluster-scoped resource.
         let scope = if resource.namespaced {
             scope

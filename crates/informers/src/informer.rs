@@ -95,7 +95,7 @@ impl<T: Object> SharedIndexInformer<T> {
     fn of(name: String, sources: Sources<T>, options: InformerOptions<T>) -> Self {
         let store = Arc::new(ThreadSafeStore::new(options.indexers));
         let processor = SharedProcessor::new(ProcessorOptions {
-            resync_period: options.resync_period,
+            resync_period: options.resync_period.unwrap_or_default(),
             executor: options.executor,
         });
         let settings = Settings {

@@ -40,7 +40,8 @@ pub enum QueueKind {
 /// # Upstream
 /// `cache.SharedIndexInformerOptions`, `SetTransform`.
 pub struct InformerOptions<T> {
-    pub(crate) resync_period: Duration,
+    /// `None`: the factory's, or never.
+    pub(crate) resync_period: Option<Duration>,
     pub(crate) queue: QueueKind,
     pub(crate) indexers: Indexers<T>,
     pub(crate) transform: Option<Transform<T>>,
@@ -54,7 +55,7 @@ impl<T: Object> InformerOptions<T> {
     /// transform, and the reflector's own defaults.
     pub fn new() -> Self {
         Self {
-            resync_period: Duration::ZERO,
+            resync_period: None,
             queue: QueueKind::default(),
             indexers: Indexers::new(),
             transform: None,
@@ -65,11 +66,12 @@ impl<T: Object> InformerOptions<T> {
     }
 
     /// How often every object is repeated as an update to handlers that name no period
-    /// of their own, and how often the informer checks whose turn it is. Zero, the
-    /// default: never. A resync never contacts the server.
+    /// of their own, and how often the informer checks whose turn it is. Zero: never,
+    /// whatever the factory says. Default: the factory's period, and never without one. A
+    /// resync never contacts the server.
     #[must_use]
     pub fn with_resync_period(mut self, period: Duration) -> Self {
-        self.resync_period = period;
+        self.resync_period = Some(period);
         self
     }
 

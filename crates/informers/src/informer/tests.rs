@@ -15,6 +15,7 @@ use crate::options::{InformerOptions, QueueKind};
 use crate::testing::{FakeSource, Obj};
 
 mod abuse;
+mod lifecycle;
 
 const LONG: Duration = Duration::from_secs(60);
 
