@@ -11,6 +11,31 @@ use crate::status_error::StatusError;
 
 type BoxError = Box<dyn StdError + Send + Sync>;
 
+/// The reasons that say more than the code they come with.
+///
+/// # Upstream
+/// `apierrors.knownReasons`.
+const KNOWN_REASONS: [&str; 18] = [
+    "Unauthorized",
+    "Forbidden",
+    "NotFound",
+    "AlreadyExists",
+    "Conflict",
+    "Gone",
+    "Invalid",
+    "ServerTimeout",
+    "Timeout",
+    "TooManyRequests",
+    "BadRequest",
+    "MethodNotAllowed",
+    "NotAcceptable",
+    "RequestEntityTooLarge",
+    "UnsupportedMediaType",
+    "InternalError",
+    "Expired",
+    "ServiceUnavailable",
+];
+
 /// Why a list or a watch failed.
 ///
 /// Opaque and one word wide; a clone is a reference count. Branch on the predicates,
@@ -205,10 +230,77 @@ impl Error {
         self.has_code(500, "InternalError")
     }
 
-    /// Whether the server refused the request as such: 400 or 422.
+    /// Whether the object sent is invalid, and the server says in which fields: 422.
     #[doc(alias = "IsInvalid")]
     pub fn is_invalid(&self) -> bool {
-        self.has_code(422, "Invalid") || self.has_code(400, "BadRequest")
+        self.has_reason("Invalid", 422)
+    }
+
+    /// Whether the server cannot make sense of the request: 400.
+    #[doc(alias = "IsBadRequest")]
+    pub fn is_bad_request(&self) -> bool {
+        self.has_reason("BadRequest", 400)
+    }
+
+    /// Whether the object was changed since it was read: 409. Not
+    /// [`is_already_exists`](Self::is_already_exists), which has the same code.
+    #[doc(alias = "IsConflict")]
+    pub fn is_conflict(&self) -> bool {
+        self.has_reason("Conflict", 409)
+    }
+
+    /// Whether an object of that name is there: 409 `AlreadyExists`. The code alone does
+    /// not say it.
+    #[doc(alias = "IsAlreadyExists")]
+    pub fn is_already_exists(&self) -> bool {
+        self.status()
+            .is_some_and(|status| status.reason == "AlreadyExists")
+    }
+
+    /// Whether the resource does not know the verb: 405.
+    #[doc(alias = "IsMethodNotSupported")]
+    pub fn is_method_not_supported(&self) -> bool {
+        self.has_reason("MethodNotAllowed", 405)
+    }
+
+    /// Whether the server has no representation that the client accepts: 406.
+    #[doc(alias = "IsNotAcceptable")]
+    pub fn is_not_acceptable(&self) -> bool {
+        self.has_reason("NotAcceptable", 406)
+    }
+
+    /// Whether the server does not read what the client sent, such as a kind of patch:
+    /// 415.
+    #[doc(alias = "IsUnsupportedMediaType")]
+    pub fn is_unsupported_media_type(&self) -> bool {
+        self.has_reason("UnsupportedMediaType", 415)
+    }
+
+    /// Whether the request is larger than the server takes: 413.
+    #[doc(alias = "IsRequestEntityTooLargeError")]
+    pub fn is_request_entity_too_large(&self) -> bool {
+        self.has_reason("RequestEntityTooLarge", 413)
+    }
+
+    /// Whether the server, or one that it needs, is not available: 503.
+    #[doc(alias = "IsServiceUnavailable")]
+    pub fn is_service_unavailable(&self) -> bool {
+        self.has_reason("ServiceUnavailable", 503)
+    }
+
+    /// Whether the server could not act in time and asks to try again: `ServerTimeout`.
+    #[doc(alias = "IsServerTimeout")]
+    pub fn is_server_timeout(&self) -> bool {
+        self.status()
+            .is_some_and(|status| status.reason == "ServerTimeout")
+    }
+
+    /// Whether any of the causes is of that kind, such as `FieldValueInvalid` or
+    /// `NamespaceTerminating`.
+    #[doc(alias = "HasStatusCause")]
+    pub fn has_status_cause(&self, reason: &str) -> bool {
+        self.status()
+            .is_some_and(|status| status.causes.iter().any(|cause| cause.reason == reason))
     }
 
     /// How long the server asks to wait.
@@ -245,6 +337,14 @@ impl Error {
     /// Whether the store refused what was listed or watched.
     pub fn is_store(&self) -> bool {
         matches!(&*self.0, Kind::Store(_))
+    }
+
+    /// As apimachinery decides: a reason that it knows is believed before the code.
+    fn has_reason(&self, reason: &str, code: u16) -> bool {
+        self.status().is_some_and(|status| {
+            status.reason == reason
+                || (status.code == code && !KNOWN_REASONS.contains(&status.reason.as_str()))
+        })
     }
 
     fn has_code(&self, code: u16, reason: &str) -> bool {

@@ -81,6 +81,69 @@ fn predicates_hold_for_bare_http_statuses() {
     );
 }
 
+type Predicate = fn(&Error) -> bool;
+
+#[test]
+fn predicates_believe_a_known_reason_before_the_code() {
+    let all: [(&str, u16, Predicate); 8] = [
+        ("Invalid", 422, Error::is_invalid),
+        ("BadRequest", 400, Error::is_bad_request),
+        ("Conflict", 409, Error::is_conflict),
+        ("MethodNotAllowed", 405, Error::is_method_not_supported),
+        ("NotAcceptable", 406, Error::is_not_acceptable),
+        (
+            "UnsupportedMediaType",
+            415,
+            Error::is_unsupported_media_type,
+        ),
+        (
+            "RequestEntityTooLarge",
+            413,
+            Error::is_request_entity_too_large,
+        ),
+        ("ServiceUnavailable", 503, Error::is_service_unavailable),
+    ];
+    for (reason, code, holds) in all {
+        assert!(holds(&status(code, reason, "")), "{reason}");
+        assert!(holds(&status(0, reason, "")), "{reason} alone");
+        assert!(holds(&status(code, "", "")), "{code} alone");
+        assert!(holds(&status(code, "OfAWebhook", "")), "{code}");
+        assert!(holds(&Error::http(code, "", None)), "bare {code}");
+        assert!(!holds(&status(code, "NotFound", "")), "{code} NotFound");
+        let others = all.iter().filter(|(_, other, _)| *other != code);
+        for (reason, code, _) in others {
+            assert!(!holds(&status(*code, reason, "")), "{reason} is another");
+        }
+    }
+    let lost = Error::transport(TransportKind::Reset, "lost");
+    assert!(all.iter().all(|(_, _, holds)| !holds(&lost)));
+}
+
+#[test]
+fn conflict_and_already_exists_share_a_code_and_are_told_apart() {
+    let (exists, conflict) = (
+        status(409, "AlreadyExists", ""),
+        status(409, "Conflict", ""),
+    );
+    assert!(exists.is_already_exists() && !exists.is_conflict());
+    assert!(conflict.is_conflict() && !conflict.is_already_exists());
+    assert!(!Error::http(409, "", None).is_already_exists());
+    assert!(status(500, "ServerTimeout", "").is_server_timeout());
+    assert!(!status(504, "Timeout", "").is_server_timeout());
+}
+
+#[test]
+fn status_cause_is_found_by_its_reason() {
+    let error = Error::from_status(StatusError {
+        code: 403,
+        reason: "Forbidden".to_owned(),
+        causes: vec![cause("NamespaceTerminating", "")],
+        ..StatusError::default()
+    });
+    assert!(error.has_status_cause("NamespaceTerminating"));
+    assert!(!error.has_status_cause("FieldValueInvalid"));
+}
+
 #[test]
 fn http_snippet_is_cut_between_characters() {
     let body = "é".repeat(4096);
