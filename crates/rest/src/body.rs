@@ -37,7 +37,7 @@ enum Carrier {
     /// Driven by polling the body.
     Http1(Box<Http1>),
     /// Held until the body ends.
-    Http2(#[expect(dead_code, reason = "holds the stream's place")] Http2Stream),
+    Http2(Http2Stream),
     /// Given back, or broken.
     None,
 }
@@ -106,7 +106,12 @@ impl Body {
     fn poll_incoming(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         let incoming = Pin::new(&mut self.incoming);
         if let Poll::Ready(frame) = incoming.poll_frame(cx) {
-            return Poll::Ready(frame.map(|frame| frame.map_err(classify_hyper)));
+            return Poll::Ready(frame.map(|frame| {
+                frame.map_err(|error| match &self.carrier {
+                    Carrier::Http2(stream) => stream.explain(classify_hyper(error)),
+                    Carrier::Http1(_) | Carrier::None => classify_hyper(error),
+                })
+            }));
         }
         let Carrier::Http1(connection) = &mut self.carrier else {
             return Poll::Pending;

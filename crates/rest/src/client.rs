@@ -4,7 +4,7 @@ mod patience;
 mod rate_limiter;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -13,6 +13,8 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use http_body_util::Full;
 use informers_reflector::{Error, TransportKind};
 use tokio::time::Instant;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
 
 pub(crate) use self::patience::Patience;
 use self::rate_limiter::RateLimiter;
@@ -59,7 +61,12 @@ struct Inner {
     /// On every request.
     headers: HeaderMap,
     authenticator: Authenticator,
-    tls: Option<TlsState>,
+    tls: Option<Arc<TlsState>>,
+    /// Begins to look at TLS files in between requests.
+    file_watch: Once,
+    /// Ends that: when the client is closed, or gone.
+    stop: CancellationToken,
+    _stop_when_gone: DropGuard,
     pool: Arc<Pool>,
     warnings: Arc<dyn WarningHandler>,
     rate_limiter: Option<RateLimiter>,
@@ -75,11 +82,12 @@ impl Client {
         headers.insert(USER_AGENT, config.user_agent.clone());
         headers.extend(config.impersonation.headers()?);
         let tls = if config.server.is_https() {
-            Some(TlsState::new(&config)?)
+            Some(Arc::new(TlsState::new(&config)?))
         } else {
             None
         };
         let check_every = config.timeouts.file_check;
+        let stop = CancellationToken::new();
         Ok(Self(Arc::new(Inner {
             authenticator: Authenticator::new(&config.credentials, check_every)?,
             pool: Arc::new(Pool::new(&config, &Environment::process())?),
@@ -90,6 +98,9 @@ impl Client {
             timeouts: config.timeouts,
             headers,
             tls,
+            file_watch: Once::new(),
+            _stop_when_gone: stop.clone().drop_guard(),
+            stop,
             warnings: config.warnings,
         })))
     }
@@ -186,8 +197,14 @@ impl Client {
     /// # Cancel safety
     /// May be called again.
     pub async fn close(&self) {
+        self.0.stop.cancel();
         self.0.pool.close();
-        self.0.pool.tasks().wait().await;
+        self.tasks().wait().await;
+    }
+
+    /// Whoever works for this client and is to be waited for when it is closed.
+    pub(crate) fn tasks(&self) -> &TaskTracker {
+        self.0.pool.tasks()
     }
 
     pub(crate) fn timeouts(&self) -> &Timeouts {
@@ -273,6 +290,13 @@ impl Client {
         let Some(state) = &self.0.tls else {
             return Ok(None);
         };
+        if state.is_to_be_watched() {
+            // Not in `new`: there may be no runtime yet.
+            self.0.file_watch.call_once(|| {
+                let watch = TlsState::watch_files(Arc::downgrade(state), self.0.stop.clone());
+                self.tasks().spawn(watch);
+            });
+        }
         state
             .current(credential.identity.as_ref())
             .await

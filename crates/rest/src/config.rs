@@ -84,6 +84,21 @@ pub(crate) struct TlsSettings {
     pub(crate) identity: Option<Identity>,
     pub(crate) insecure: bool,
     pub(crate) server_name: Option<String>,
+    pub(crate) min_version: TlsVersion,
+}
+
+/// A version of TLS.
+///
+/// # Upstream
+/// `tls.VersionTLS12` and `tls.VersionTLS13`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[non_exhaustive]
+pub enum TlsVersion {
+    /// TLS 1.2, the lowest that this crate speaks.
+    #[default]
+    V1_2,
+    /// TLS 1.3.
+    V1_3,
 }
 
 /// A client certificate and its private key.
@@ -192,6 +207,14 @@ impl Config {
     #[must_use]
     pub fn with_tls_server_name(mut self, name: impl Into<String>) -> Self {
         self.tls.server_name = Some(name.into());
+        self
+    }
+
+    /// Sets the lowest version of TLS to speak; 1.2 by default, as Go's.
+    #[must_use]
+    #[doc(alias = "MinVersion")]
+    pub fn with_min_tls_version(mut self, version: TlsVersion) -> Self {
+        self.tls.min_version = version;
         self
     }
 

@@ -44,7 +44,7 @@ pub use body::Body;
 pub use client::Client;
 pub use config::{
     Compression, Config, ConfigError, Identity, Kubeconfig, Overrides, PemSource, RateLimit,
-    Secret, Timeouts,
+    Secret, Timeouts, TlsVersion,
 };
 pub use connect::{Connecting, Connector, Transport};
 pub use credentials::{

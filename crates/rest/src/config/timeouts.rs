@@ -34,7 +34,10 @@ pub struct Timeouts {
     /// How long a watch may outlive the `timeoutSeconds` it asked for; 5 s.
     pub watch_margin: Duration,
     /// How often token, certificate and CA files are looked at; 10 s. A 401 looks at
-    /// once.
+    /// once. From the first request on, the certificate and CA files of an `https`
+    /// server are looked at in between requests too, so that a watch is made again that
+    /// nothing happens on (client-go: every 5 minutes). Zero means at every request,
+    /// and not in between.
     pub file_check: Duration,
 }
 

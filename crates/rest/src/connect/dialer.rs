@@ -3,6 +3,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -18,7 +19,7 @@ use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
 use super::{BoxStream, Connector, Transport};
-use crate::config::{Config, ConfigError, Environment, Timeouts};
+use crate::config::{Config, ConfigError, Environment, Timeouts, TlsVersion};
 use crate::proxy::{Proxy, ProxyKind};
 use crate::tls::Tls;
 use crate::transport_error::{classify, classify_connect};
@@ -96,7 +97,7 @@ impl Dialer {
         let handshake = connector.connect(name, stream.into_inner());
         let stream = within(self.timeouts.tls_handshake, "TLS handshake", handshake)
             .await?
-            .map_err(|error| classify(error.into(), TransportKind::Tls))?;
+            .map_err(|error| tls_error(error, tls.min_version))?;
         let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
         let stream: Box<dyn Transport> = Box::new(stream);
         Ok(Connection {
@@ -173,6 +174,47 @@ where
         let stream: Box<dyn Transport> = Box::new(TokioIo::new(stream));
         Ok(TokioIo::new(stream))
     })
+}
+
+/// A handshake that failed. rustls names no versions where both sides have none in common.
+fn tls_error(error: io::Error, lowest: TlsVersion) -> Error {
+    let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
+    let no_common_version = matches!(
+        cause,
+        Some(
+            rustls::Error::AlertReceived(rustls::AlertDescription::ProtocolVersion)
+                | rustls::Error::PeerIncompatible(
+                    rustls::PeerIncompatible::ServerDoesNotSupportTls12Or13
+                        | rustls::PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig
+                )
+        )
+    );
+    if no_common_version {
+        return Error::transport(TransportKind::Tls, NoCommonVersion { lowest, error });
+    }
+    classify(error.into(), TransportKind::Tls)
+}
+
+/// The server speaks no version of TLS that this client may.
+#[derive(Debug)]
+struct NoCommonVersion {
+    lowest: TlsVersion,
+    error: io::Error,
+}
+
+impl fmt::Display for NoCommonVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.lowest {
+            TlsVersion::V1_2 => "the server speaks TLS 1.1 at most, and this client 1.2 at least",
+            TlsVersion::V1_3 => "the server speaks TLS 1.2 at most, and this client 1.3 at least",
+        })
+    }
+}
+
+impl StdError for NoCommonVersion {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(&self.error)
+    }
 }
 
 /// Opens the connection to a proxy.

@@ -1,5 +1,7 @@
 //! [`Http2`]: a connection that serves many requests at once.
 
+mod heard;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,14 +13,15 @@ use http::{Request, Response};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::client::conn::http2;
-use hyper_util::rt::TokioTimer;
-use informers_reflector::Error;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use informers_reflector::{Error, TransportKind};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use self::heard::{Heard, NoPong, silence};
 use crate::config::Timeouts;
-use crate::connect::BoxStream;
+use crate::connect::{BoxStream, Transport};
 use crate::send_error::SendError;
 use crate::transport_error::classify_hyper;
 
@@ -47,6 +50,10 @@ pub(crate) struct Http2 {
     used: AtomicBool,
     /// Whether an answer did not come: no new requests.
     condemned: AtomicBool,
+    /// When the peer was heard last.
+    heard: Arc<Mutex<Instant>>,
+    /// How long an answer to PING may take, unless there is none.
+    ping_timeout: Option<Duration>,
     /// When the last stream ended.
     idle_since: Mutex<Instant>,
 }
@@ -66,6 +73,9 @@ impl Http2 {
         max_streams: usize,
         tasks: &TaskTracker,
     ) -> Result<Self, Error> {
+        let (stream, heard) = Heard::new(stream.into_inner());
+        let stream: Box<dyn Transport> = Box::new(stream);
+        let stream = TokioIo::new(stream);
         let ping = (!timeouts.ping_interval.is_zero()).then_some(timeouts.ping_interval);
         let (sender, mut driver) = http2::Builder::new(Tasks(tasks.clone()))
             .timer(TokioTimer::new())
@@ -92,6 +102,8 @@ impl Http2 {
             streams: AtomicUsize::new(0),
             used: AtomicBool::new(false),
             condemned: AtomicBool::new(false),
+            heard,
+            ping_timeout: ping.map(|_| timeouts.ping_timeout),
             idle_since: Mutex::new(Instant::now()),
         })
     }
@@ -149,6 +161,23 @@ impl Stream {
         self.connection.replaced.as_ref()
     }
 
+    /// What that failure of the stream is: hyper reports streams of a connection whose PING
+    /// was not answered as reset. A peer that resets, closes or says goodbye is heard
+    /// when it does.
+    pub(crate) fn explain(&self, error: Error) -> Error {
+        let connection = &*self.connection;
+        let broke = matches!(
+            error.transport_kind(),
+            Some(TransportKind::Reset | TransportKind::Timeout)
+        );
+        match connection.ping_timeout {
+            Some(limit) if broke && silence(&connection.heard) >= limit => {
+                Error::transport(TransportKind::Timeout, NoPong { limit, error })
+            }
+            _ => error,
+        }
+    }
+
     /// Keeps new requests off the connection: this one got no answer, and the others
     /// find out by PING.
     pub(crate) fn condemn(&self) {
@@ -161,10 +190,13 @@ impl Stream {
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, SendError> {
         let mut sender = self.connection.sender.clone();
-        let answer = sender
-            .try_send_request(request)
-            .await
-            .map_err(SendError::of)?;
+        let answer = sender.try_send_request(request).await.map_err(|error| {
+            let failure = SendError::of(error);
+            SendError {
+                error: self.explain(failure.error),
+                ..failure
+            }
+        })?;
         self.connection.used.store(true, Ordering::Relaxed);
         Ok(answer)
     }

@@ -102,6 +102,7 @@ pub(crate) struct ServerOptions {
     pub(crate) tls: Option<Leaf>,
     pub(crate) client_authority: Option<String>,
     pub(crate) http2: bool,
+    pub(crate) only_tls12: bool,
     pub(crate) max_streams: Option<u32>,
     pub(crate) address: &'static str,
 }
@@ -112,6 +113,7 @@ impl Default for ServerOptions {
             tls: None,
             client_authority: None,
             http2: false,
+            only_tls12: false,
             max_streams: None,
             address: "127.0.0.1:0",
         }
@@ -336,9 +338,14 @@ async fn answer(
 }
 
 fn acceptor(leaf: &Leaf, options: &ServerOptions) -> TlsAcceptor {
+    static ONLY_1_2: [&rustls::SupportedProtocolVersion; 1] = [&rustls::version::TLS12];
     let provider = crate::tls::crypto_provider().unwrap();
     let builder = rustls::ServerConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()
+        .with_protocol_versions(if options.only_tls12 {
+            &ONLY_1_2
+        } else {
+            rustls::ALL_VERSIONS
+        })
         .unwrap();
     let builder = match &options.client_authority {
         None => builder.with_no_client_auth(),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rustls_pki_types::UnixTime;
 
+const INTEGER: u8 = 0x02;
 const SEQUENCE: u8 = 0x30;
 const BIT_STRING: u8 = 0x03;
 const OCTET_STRING: u8 = 0x04;
@@ -16,6 +17,7 @@ const EXTENSIONS: u8 = 0xa3;
 
 const EXTENDED_KEY_USAGE: &[u8] = &[0x55, 0x1d, 0x25];
 const SERVER_AUTH: &[u8] = &[0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x01];
+const RSA_ENCRYPTION: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
 const ANY_USAGE: &[u8] = &[0x55, 0x1d, 0x25, 0x00];
 
 /// Parts of a certificate.
@@ -85,6 +87,24 @@ pub(super) fn public_key(spki: &[u8]) -> Option<(&[u8], &[u8])> {
     let algorithm = reader.expect(SEQUENCE)?;
     let key = bits(reader.expect(BIT_STRING)?)?;
     Some((algorithm, key))
+}
+
+/// The PKCS#1 key inside a PKCS#8 one; `None` if it is of another kind.
+pub(super) fn pkcs8_rsa_key(der: &[u8]) -> Option<&[u8]> {
+    let mut outer = Reader(Reader(der).expect(SEQUENCE)?);
+    outer.expect(INTEGER)?; // version
+    let mut algorithm = Reader(outer.expect(SEQUENCE)?);
+    if algorithm.expect(OID)? != RSA_ENCRYPTION {
+        return None;
+    }
+    outer.expect(OCTET_STRING)
+}
+
+/// The modulus of a PKCS#1 private key, with leading zeros.
+pub(super) fn rsa_modulus(der: &[u8]) -> Option<&[u8]> {
+    let mut key = Reader(Reader(der).expect(SEQUENCE)?);
+    key.expect(INTEGER)?; // version
+    key.expect(INTEGER)
 }
 
 fn serves_as_server(extensions: &[u8]) -> Option<bool> {

@@ -11,10 +11,14 @@ use rustls_pki_types::{
 };
 
 use super::IdentityPem;
+use super::der::{pkcs8_rsa_key, rsa_modulus};
 use crate::config::ConfigError;
 
 const CERTIFICATE: &str = "client-certificate";
 const KEY: &str = "client-key";
+
+/// Shorter ones are refused by both providers; Go takes 1,024 bits.
+const MIN_RSA_BITS: usize = 2048;
 
 /// Elliptic curves that this crate's TLS cannot use (P-521 with ring alone), by the DER
 /// of their OIDs.
@@ -37,11 +41,11 @@ pub(super) fn certified_key(
         return Err(ConfigError::new(CERTIFICATE, "holds no certificate"));
     }
     let key = private_key(&pem.key)?;
-    let curve = unsupported_curve(key.secret_der());
+    let problem = key_problem(&key);
     let signing_key = provider
         .key_provider
         .load_private_key(key)
-        .map_err(|error| ConfigError::new(KEY, key_problem(curve)).with_source(error))?;
+        .map_err(|error| ConfigError::new(KEY, problem).with_source(error))?;
     let certified = CertifiedKey::new(chain, signing_key);
     match certified.keys_match() {
         // Not every signing key can tell.
@@ -90,14 +94,33 @@ fn unsupported_curve(der: &[u8]) -> Option<&'static str> {
         .map(|(_, name)| *name)
 }
 
-fn key_problem(curve: Option<&str>) -> String {
-    match curve {
+/// What may be wrong with a key that the provider does not take.
+fn key_problem(key: &PrivateKeyDer<'_>) -> String {
+    if let Some(bits) = rsa_bits(key).filter(|bits| *bits < MIN_RSA_BITS) {
+        return format!(
+            "is an RSA key of {bits} bits, and {MIN_RSA_BITS} are the least that are safe and \
+             supported; have a certificate issued for a new key"
+        );
+    }
+    match unsupported_curve(key.secret_der()) {
         Some("P-521") if !cfg!(feature = "aws-lc-rs") => {
             "is on the curve P-521, which needs the feature `aws-lc-rs`".to_owned()
         }
         Some(curve) => format!("is on the curve {curve}, which is not supported"),
         None => "is of an unsupported kind or length".to_owned(),
     }
+}
+
+/// The length of an RSA key's modulus.
+fn rsa_bits(key: &PrivateKeyDer<'_>) -> Option<usize> {
+    let modulus = match key {
+        PrivateKeyDer::Pkcs1(key) => rsa_modulus(key.secret_pkcs1_der()),
+        PrivateKeyDer::Pkcs8(key) => rsa_modulus(pkcs8_rsa_key(key.secret_pkcs8_der())?),
+        _ => None,
+    }?;
+    let modulus = &modulus[modulus.iter().position(|byte| *byte != 0)?..];
+    let unused = modulus.first()?.leading_zeros();
+    Some(modulus.len() * 8 - usize::try_from(unused).ok()?)
 }
 
 /// Always shows the one certificate there is, whatever the server asks for.

@@ -22,3 +22,6 @@ pub(crate) fn crypto_provider() -> Result<Arc<CryptoProvider>, ConfigError> {
         "is https, but informers-rest is built with neither of its features `ring` and `aws-lc-rs`",
     ));
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,10 @@
 //! [`TlsState`]: the TLS configuration in use, made again when its files change.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use rustls::ClientConfig;
 use rustls::crypto::CryptoProvider;
+use rustls::{ClientConfig, SupportedProtocolVersion};
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, ServerName};
 use tokio::time::Instant;
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::identity::{AlwaysShow, certified_key};
 use super::verifier::{AcceptAny, BundleVerifier};
 use super::{IdentityPem, crypto_provider};
-use crate::config::{Config, ConfigError, TlsSettings};
+use crate::config::{Config, ConfigError, TlsSettings, TlsVersion};
 
 /// What a new connection needs to speak TLS.
 #[derive(Clone)]
@@ -24,6 +24,7 @@ pub(crate) struct Tls {
     pub(crate) epoch: u64,
     /// Cancelled when files changed: connections made before are then closed.
     pub(crate) replaced: CancellationToken,
+    pub(crate) min_version: TlsVersion,
 }
 
 /// The TLS configuration in use.
@@ -81,6 +82,7 @@ impl TlsState {
             server_name: server_name.clone(),
             epoch: 0,
             replaced: CancellationToken::new(),
+            min_version: settings.min_version,
         };
         Ok(Self {
             settings,
@@ -121,6 +123,29 @@ impl TlsState {
             current.tls = self.next(&current.tls, config, replaced);
         }
         Ok(current.tls.clone())
+    }
+
+    /// Whether there are files that may change, and are to be looked at in between
+    /// requests.
+    pub(crate) fn is_to_be_watched(&self) -> bool {
+        self.settings.has_files() && !self.check_every.is_zero()
+    }
+
+    /// Looks at the files from time to time, until `stop` or until nobody else holds the
+    /// state: a watch that nothing happens on asks for no request, and its connection
+    /// is to be closed all the same.
+    pub(crate) async fn watch_files(state: Weak<Self>, stop: CancellationToken) {
+        while let Some(every) = state.upgrade().map(|state| state.check_every) {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(every) => {}
+            }
+            let Some(state) = state.upgrade() else {
+                return;
+            };
+            state.lock().checked = Instant::now();
+            state.check_files().await;
+        }
     }
 
     /// Looks at the files now. Whether something changed.
@@ -172,6 +197,7 @@ impl TlsState {
             server_name: self.server_name.clone(),
             epoch: last.epoch + 1,
             replaced,
+            min_version: last.min_version,
         }
     }
 
@@ -249,7 +275,7 @@ fn client_config(
     http2: bool,
 ) -> Result<Arc<ClientConfig>, ConfigError> {
     let builder = ClientConfig::builder_with_provider(Arc::clone(provider))
-        .with_safe_default_protocol_versions()
+        .with_protocol_versions(versions_from(settings.min_version))
         .map_err(|error| {
             ConfigError::new("server", "has no TLS version in common with this client")
                 .with_source(error)
@@ -281,6 +307,15 @@ fn client_config(
         vec![b"http/1.1".to_vec()]
     };
     Ok(Arc::new(config))
+}
+
+/// What may be spoken.
+fn versions_from(lowest: TlsVersion) -> &'static [&'static SupportedProtocolVersion] {
+    static ONLY_1_3: [&SupportedProtocolVersion; 1] = [&rustls::version::TLS13];
+    match lowest {
+        TlsVersion::V1_2 => rustls::ALL_VERSIONS,
+        TlsVersion::V1_3 => &ONLY_1_3,
+    }
 }
 
 /// Every certificate of the text; blocks that are none are skipped, as in Go.

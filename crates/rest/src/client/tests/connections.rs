@@ -14,7 +14,7 @@ use super::{client, get};
 use crate::config::Config;
 use crate::connect::{Connecting, Connector, Transport};
 use crate::request::Request;
-use crate::testing::{Answer, Authority, ServerOptions, TestServer, raw_server};
+use crate::testing::{Answer, Authority, ServerOptions, TestServer, raw_server, text_of};
 
 async fn http2_server(authority: &Authority, max_streams: u32) -> TestServer {
     let options = ServerOptions {
@@ -214,8 +214,13 @@ async fn http2_connection_that_goes_silent_is_found_dead_by_ping() {
     let error = body.next().await.unwrap_err();
     assert_eq!(
         error.transport_kind(),
-        Some(TransportKind::Reset),
+        Some(TransportKind::Timeout),
         "{error:?}"
+    );
+    let text = text_of(&error);
+    assert!(
+        text.contains("connection lost: no answer to PING within 50ms"),
+        "{text}"
     );
 }
 

@@ -64,6 +64,18 @@ fn identity_on_an_unsupported_curve_names_it() {
     }
 }
 
+// B42
+#[test]
+fn identity_with_a_short_rsa_key_names_its_length_and_what_to_do() {
+    for key in [pem!("rsa1024.pkcs1"), pem!("rsa1024.pkcs8")] {
+        assert_eq!(
+            load(pem!("rsa1024.crt"), key).unwrap_err(),
+            "client-key: is an RSA key of 1024 bits, and 2048 are the least that are safe and \
+             supported; have a certificate issued for a new key"
+        );
+    }
+}
+
 #[test]
 fn identity_that_does_not_fit_says_why() {
     let (certificate, key) = (pem!("p256.crt"), pem!("p256.pkcs8"));

@@ -1,11 +1,12 @@
 //! Tests of whom the client trusts and what it shows, by handshakes with a real server.
 
 use std::fs;
+use std::time::Duration;
 
 use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa};
 
 use crate::client::Client;
-use crate::config::{Config, Identity, PemSource};
+use crate::config::{Config, Identity, PemSource, TlsVersion};
 use crate::request::Request;
 use crate::testing::{Answer, Authority, Leaf, ServerOptions, TestServer, text_of};
 
@@ -268,7 +269,7 @@ async fn client_certificate_files_are_read_again_and_connections_made_again() {
                 certificate: PemSource::file(&certificate),
                 key: PemSource::file(&key),
             });
-        config.timeouts.file_check = std::time::Duration::ZERO;
+        config.timeouts.file_check = Duration::ZERO;
         let client = Client::new(config).unwrap();
         let shown = async || {
             let response = client.send(Request::get("/")).await.unwrap();
@@ -298,9 +299,140 @@ async fn authority_file_is_read_again() {
     let mut config = server
         .config()
         .with_certificate_authority(PemSource::file(&bundle));
-    config.timeouts.file_check = std::time::Duration::ZERO;
+    config.timeouts.file_check = Duration::ZERO;
     let client = Client::new(config).unwrap();
     assert!(client.send(Request::get("/")).await.is_err());
     fs::write(&bundle, &new.pem).unwrap();
     assert!(client.send(Request::get("/")).await.is_ok());
+}
+
+#[tokio::test]
+async fn tls_below_the_minimum_version_is_refused_and_both_are_named() {
+    let authority = Authority::new("ca");
+    let options = ServerOptions {
+        tls: Some(authority.server(&["127.0.0.1"])),
+        only_tls12: true,
+        ..ServerOptions::default()
+    };
+    let server = TestServer::start(options, |_| Answer::ok("{}")).await;
+    let config = || {
+        server
+            .config()
+            .with_certificate_authority(authority.bundle())
+    };
+    assert_eq!(get(config()).await, Ok(200));
+    let lowest = config().with_min_tls_version(TlsVersion::V1_2);
+    assert_eq!(get(lowest).await, Ok(200));
+    let text = get(config().with_min_tls_version(TlsVersion::V1_3))
+        .await
+        .unwrap_err();
+    assert!(
+        text.contains("the server speaks TLS 1.2 at most, and this client 1.3 at least"),
+        "{text}"
+    );
+    // Certificates and versions are two things.
+    let server = self::server(&authority.server(&["127.0.0.1"])).await;
+    let config = server.config().with_min_tls_version(TlsVersion::V1_3);
+    let trusting = config
+        .clone()
+        .with_certificate_authority(authority.bundle());
+    assert_eq!(get(trusting).await, Ok(200));
+    let text = get(config.with_certificate_authority(Authority::new("other").bundle()))
+        .await
+        .unwrap_err();
+    assert!(!text.contains("at least"), "{text}");
+}
+
+// B52
+#[tokio::test]
+async fn idle_watch_is_made_again_with_the_certificate_that_was_rotated() {
+    for http2 in [false, true] {
+        let directory = tempfile::tempdir().unwrap();
+        let (certificate, key) = (directory.path().join("crt"), directory.path().join("key"));
+        let authority = Authority::new("ca");
+        let write = |name: &str| {
+            let leaf = authority.client(name);
+            fs::write(&certificate, leaf.certificate).unwrap();
+            fs::write(&key, leaf.key).unwrap();
+        };
+        write("one");
+        let options = ServerOptions {
+            tls: Some(authority.server(&["127.0.0.1"])),
+            client_authority: Some(authority.pem.clone()),
+            http2,
+            ..ServerOptions::default()
+        };
+        let server = TestServer::start(options, |_| {
+            let (tx, answer) = Answer::stream();
+            // Open until the server ends.
+            std::mem::forget(tx);
+            answer
+        })
+        .await;
+        let mut config = server
+            .config()
+            .with_certificate_authority(authority.bundle())
+            .with_identity(Identity {
+                certificate: PemSource::file(&certificate),
+                key: PemSource::file(&key),
+            });
+        config.timeouts.file_check = Duration::from_millis(5);
+        let client = Client::new(config).unwrap();
+        let watch = async || {
+            let request = Request::get("/watch").streaming();
+            client.send(request).await.unwrap().into_body()
+        };
+        let mut idle = watch().await;
+        write("two");
+        // Nothing is sent and nothing comes: only the files can end it.
+        let error = idle.next().await.unwrap_err();
+        assert!(error.is_unexpected_eof(), "{error:?}");
+        assert!(text_of(&error).contains("TLS files changed"), "{error:?}");
+        let again = watch().await;
+        let seen = server.seen();
+        assert_ne!(seen[1].connection, seen[0].connection);
+        assert_ne!(seen[1].certificate, seen[0].certificate);
+        drop((idle, again));
+        // Whoever looks at the files is waited for.
+        client.close().await;
+        assert!(client.tasks().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn files_are_looked_at_in_between_only_where_there_are_files() {
+    let authority = Authority::new("ca");
+    let server = server(&authority.server(&["127.0.0.1"])).await;
+    let directory = tempfile::tempdir().unwrap();
+    let bundle = directory.path().join("ca.crt");
+    fs::write(&bundle, &authority.pem).unwrap();
+    // Over HTTP/1.1 there is no other task.
+    for (bundle, file_check, tasks) in [
+        (authority.bundle(), Duration::from_secs(3600), 0),
+        (PemSource::file(&bundle), Duration::ZERO, 0),
+        (PemSource::file(&bundle), Duration::from_secs(3600), 1),
+    ] {
+        let mut config = server.config().with_certificate_authority(bundle);
+        config.timeouts.file_check = file_check;
+        let client = Client::new(config).unwrap();
+        assert_eq!(client.tasks().len(), 0);
+        for _ in 0..2 {
+            client.send(Request::get("/")).await.unwrap();
+            assert_eq!(client.tasks().len(), tasks);
+        }
+        // An hour is not waited for, neither by whoever closes ...
+        client.close().await;
+        assert_eq!(client.tasks().len(), 0);
+    }
+    // ... nor when the last clone is gone.
+    let mut config = server
+        .config()
+        .with_certificate_authority(PemSource::file(&bundle));
+    config.timeouts.file_check = Duration::from_secs(3600);
+    let client = Client::new(config).unwrap();
+    client.send(Request::get("/")).await.unwrap();
+    let tasks = client.tasks().clone();
+    drop(client);
+    tasks.close();
+    tasks.wait().await;
 }
