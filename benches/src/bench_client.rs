@@ -25,6 +25,12 @@ use tokio_util::sync::CancellationToken;
 use args::{Args, Initial, Representation, Runtime, word};
 use counter::{Counter, Counts, Subject};
 
+/// Objects are made by one thread and dropped by another, which glibc's allocator does not
+/// like. The client of kube-rs has the same.
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// More than any run takes.
 const PATIENCE: Duration = Duration::from_secs(280);
 

@@ -20,6 +20,12 @@ pub trait Decode<T>: Send + Sync + 'static {
     /// concerned.
     fn decode(&self, json: &[u8]) -> Result<T, DecodeError>;
 
+    /// Whether an object takes so long (tens of microseconds and more) that objects which
+    /// come in numbers are better decoded on several threads.
+    fn is_expensive(&self) -> bool {
+        true
+    }
+
     /// The media types to ask a watch for, as an `Accept` header has them.
     #[expect(
         clippy::unnecessary_literal_bound,

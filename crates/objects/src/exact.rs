@@ -36,16 +36,28 @@ pub(crate) fn from_slice<T: DeserializeOwned>(json: &[u8]) -> Result<T, serde_js
         counts: children.counts(),
         next: Cell::new(0),
     };
-    let mut deserializer = serde_json::Deserializer::from_slice(json);
-    let result = T::deserialize(Exact {
-        inner: &mut deserializer,
-        counts: &counts,
-    });
-    let result = result.and_then(|value| deserializer.end().map(|()| value));
+    // Checked once as a whole, a text costs a fraction of what its many strings do.
+    let result = match std::str::from_utf8(json) {
+        Ok(text) => deserialize(serde_json::Deserializer::from_str(text), &counts),
+        // It knows where.
+        Err(_) => deserialize(serde_json::Deserializer::from_slice(json), &counts),
+    };
     if children.capacity() <= KEPT {
         CHILDREN.set(children);
     }
     result
+}
+
+fn deserialize<'de, T: DeserializeOwned, R: serde_json::de::Read<'de>>(
+    mut deserializer: serde_json::Deserializer<R>,
+    counts: &Counts<'_>,
+) -> Result<T, serde_json::Error> {
+    let value = T::deserialize(Exact {
+        inner: &mut deserializer,
+        counts,
+    })?;
+    deserializer.end()?;
+    Ok(value)
 }
 
 /// The counts of the arrays, in the order in which they are met.

@@ -106,6 +106,10 @@ struct Wire {
 }
 
 impl<K: 'static> Decode<PartialObjectMetadata<K>> for MetadataDecoder {
+    fn is_expensive(&self) -> bool {
+        false
+    }
+
     fn decode(&self, json: &[u8]) -> Result<PartialObjectMetadata<K>, DecodeError> {
         let wire = Typed::<Wire>::without_slack().decode(json)?;
         Ok(PartialObjectMetadata::new(

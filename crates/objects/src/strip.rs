@@ -43,6 +43,10 @@ impl<T> StripManagedFields<T> {
 }
 
 impl<T: 'static> Decode<T> for StripManagedFields<T> {
+    fn is_expensive(&self) -> bool {
+        self.inner.is_expensive()
+    }
+
     fn decode(&self, json: &[u8]) -> Result<T, DecodeError> {
         let Some(range) = MetaScan::of(json).managed_fields() else {
             return self.inner.decode(json);

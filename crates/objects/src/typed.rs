@@ -16,6 +16,7 @@ use crate::{Decode, DecodeError, FromWire, exact, lenient};
 pub struct Typed<T> {
     /// `serde_json::from_slice`, or one that does more.
     strict: fn(&[u8]) -> Result<T, serde_json::Error>,
+    is_expensive: bool,
 }
 
 impl<T: DeserializeOwned> Typed<T> {
@@ -23,6 +24,7 @@ impl<T: DeserializeOwned> Typed<T> {
     pub fn new() -> Self {
         Self {
             strict: |json| serde_json::from_slice(json),
+            is_expensive: false,
         }
     }
 
@@ -34,6 +36,7 @@ impl<T: DeserializeOwned> Typed<T> {
     pub fn without_slack() -> Self {
         Self {
             strict: exact::from_slice,
+            is_expensive: true,
         }
     }
 }
@@ -45,6 +48,10 @@ impl<T: DeserializeOwned> Default for Typed<T> {
 }
 
 impl<T: DeserializeOwned + 'static> Decode<T> for Typed<T> {
+    fn is_expensive(&self) -> bool {
+        self.is_expensive
+    }
+
     fn decode(&self, json: &[u8]) -> Result<T, DecodeError> {
         (self.strict)(json).or_else(|_| lenient::decode(json))
     }

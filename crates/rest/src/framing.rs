@@ -26,7 +26,7 @@ mod list_splitter;
 mod piece;
 
 pub(crate) use error::FramingError;
-pub(crate) use event_splitter::{Event, EventSplitter, EventType};
+pub(crate) use event_splitter::{EventSplitter, EventType};
 pub(crate) use list_splitter::ListSplitter;
 pub(crate) use piece::{Limits, Piece};
 

@@ -1,6 +1,7 @@
 //! [`ListWatch`]: the list and watch requests of one resource, decoded while they
 //! arrive.
 
+mod decoders;
 mod list;
 mod watch;
 
@@ -27,15 +28,18 @@ use crate::framing::Limits;
 use crate::request::{Request, RequestKind};
 use crate::status::failure;
 
-/// Items or events are handed over in batches of at most so many.
-const MAX_BATCH: usize = 256;
-
 /// Lists and watches one resource: in one namespace or all, whole or selected.
 ///
 /// Objects are decoded one by one from the bytes as they arrive; a body is never held.
 ///
 /// # Memory
-/// One network read, one object's JSON, and a batch of at most 256 decoded objects.
+/// One network read, one object's JSON, and a batch of at most 256 decoded objects. If
+/// decoding [is expensive](Decode::is_expensive): for each core, and no more than four,
+/// batches of 64 objects or 256 KiB of JSON, or of one object, instead.
+///
+/// # Threads
+/// Objects that come in numbers and are expensive to decode are decoded on tokio's threads
+/// for blocking work, and handed over in their order; others in the task that reads.
 ///
 /// # Examples
 /// ```no_run
@@ -195,7 +199,13 @@ impl<T: Object> ListerWatcher<T> for ListWatch<T> {
         let limits = self.limits;
         let open = async move {
             let response = open(&client, &request?, &patience).await?;
-            let reader = ListReader::new(response, decode, limits, client.timeouts().body_idle)?;
+            let reader = ListReader::new(
+                response,
+                decode,
+                limits,
+                client.timeouts().body_idle,
+                client.tasks().clone(),
+            )?;
             Ok::<_, Error>(stream::try_unfold(reader, |mut reader| async move {
                 let part = reader.next().await?;
                 Ok(part.map(|part| (part, reader)))
@@ -213,7 +223,8 @@ impl<T: Object> ListerWatcher<T> for ListWatch<T> {
         Box::pin(async move {
             let response = open(&client, &request?, &patience).await?;
             let deadline = Instant::now() + options.timeout + client.timeouts().watch_margin;
-            let reader = WatchReader::new(response, decode, limits, deadline)?;
+            let reader =
+                WatchReader::new(response, decode, limits, deadline, client.tasks().clone())?;
             let stream = stream::try_unfold(reader, |mut reader| async move {
                 let events = reader.next().await?;
                 Ok(events.map(|events| (events, reader)))

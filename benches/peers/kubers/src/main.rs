@@ -10,6 +10,10 @@ use kube::{
     runtime::{WatchStreamExt, reflector, watcher},
 };
 
+/// As in our client, so that neither has an advantage by it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() {
     let mut server = "http://127.0.0.1:18080".to_string();
     let (mut initial, mut events, mut strip) = ("list".to_string(), 200_000usize, false);

@@ -176,6 +176,11 @@ impl<K> PackedDecoder<K> {
 }
 
 impl<K: Send + Sync + 'static> Decode<Packed<K>> for PackedDecoder<K> {
+    /// One thread keeps up with the network, and one thread's memory is enough.
+    fn is_expensive(&self) -> bool {
+        false
+    }
+
     /// # Errors
     /// If the object's name cannot be read. Whether the object fits `K` is not looked at.
     fn decode(&self, json: &[u8]) -> Result<Packed<K>, DecodeError> {

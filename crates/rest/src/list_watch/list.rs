@@ -8,8 +8,9 @@ use http::Response;
 use informers_cache_core::{ListItem, Object, ResourceVersion};
 use informers_objects::Decode;
 use informers_reflector::{Error, ListMeta, ListPart, TransportKind};
+use tokio_util::task::TaskTracker;
 
-use super::MAX_BATCH;
+use super::decoders::{Decoded, Decoders};
 use crate::body::Body;
 use crate::connect::TimedOut;
 use crate::content::Content;
@@ -22,7 +23,7 @@ pub(super) struct ListReader<T> {
     /// What has arrived and is not looked at yet.
     unread: Bytes,
     splitter: ListSplitter,
-    decode: Arc<dyn Decode<T>>,
+    decoders: Decoders<(), ListItem<T>>,
     idle_limit: Duration,
     /// The body has ended.
     ended: bool,
@@ -36,12 +37,15 @@ impl<T: Object> ListReader<T> {
         decode: Arc<dyn Decode<T>>,
         limits: Limits,
         idle_limit: Duration,
+        tasks: TaskTracker,
     ) -> Result<Self, Error> {
+        let is_expensive = decode.is_expensive();
+        let decode = Arc::new(move |(): &(), json: &[u8]| decode_item(&*decode, json));
         Ok(Self {
             content: Content::of(response)?,
             unread: Bytes::new(),
             splitter: ListSplitter::new(limits),
-            decode,
+            decoders: Decoders::new(decode, is_expensive, tasks),
             idle_limit,
             ended: false,
             done: false,
@@ -53,29 +57,35 @@ impl<T: Object> ListReader<T> {
         if self.done {
             return Ok(None);
         }
-        if self.ended {
-            return self.end().map(Some);
-        }
-        let mut items = Vec::new();
         loop {
-            self.split(&mut items)?;
-            if items.len() >= MAX_BATCH {
-                return Ok(Some(ListPart::Items(items)));
-            }
-            let piece = match self.content.next_if_there().await {
-                Some(piece) => piece?,
+            self.take_in().await?;
+            if !self.decoders.is_empty() {
                 // Nobody waits for a full batch.
-                None if !items.is_empty() => return Ok(Some(ListPart::Items(items))),
-                None => self.read().await?,
-            };
-            let Some(piece) = piece else {
-                self.ended = true;
-                if items.is_empty() {
-                    return self.end().map(Some);
-                }
-                return Ok(Some(ListPart::Items(items)));
-            };
-            self.unread = piece;
+                let Decoded { objects, failed } = self.decoders.next().await;
+                return match failed {
+                    None => Ok(Some(ListPart::Items(objects))),
+                    Some(error) => Err(error),
+                };
+            }
+            if self.ended {
+                return self.end().map(Some);
+            }
+            let piece = self.read().await?;
+            self.take(piece);
+        }
+    }
+
+    /// Splits what is there already, while the decoders have room.
+    async fn take_in(&mut self) -> Result<(), Error> {
+        loop {
+            self.split()?;
+            if self.ended || !self.decoders.has_room() {
+                return Ok(());
+            }
+            match self.content.next_if_there().await {
+                Some(piece) => self.take(piece?),
+                None => return Ok(()),
+            }
         }
     }
 
@@ -90,13 +100,20 @@ impl<T: Object> ListReader<T> {
         })
     }
 
-    /// Takes out the items that are complete, up to a batch.
-    fn split(&mut self, items: &mut Vec<ListItem<T>>) -> Result<(), Error> {
+    fn take(&mut self, piece: Option<Bytes>) {
+        match piece {
+            Some(piece) => self.unread = piece,
+            None => self.ended = true,
+        }
+    }
+
+    /// Takes out the items that are complete, as many as the decoders have room for.
+    fn split(&mut self) -> Result<(), Error> {
         let mut input = &self.unread[..];
-        while items.len() < MAX_BATCH
+        while self.decoders.has_room()
             && let Some(item) = self.splitter.next(&mut input).map_err(malformed)?
         {
-            items.push(decode_item(&*self.decode, item.as_bytes())?);
+            self.decoders.push((), item.as_bytes());
         }
         let read = self.unread.len() - input.len();
         self.unread.advance(read);

@@ -66,7 +66,7 @@ async fn list(list_watch: &ListWatch<ConfigMap>) -> Result<(Vec<String>, ListMet
         assert!(meta.is_none(), "a part after the end");
         match part {
             ListPart::Items(items) => {
-                assert!(!items.is_empty() && items.len() <= super::MAX_BATCH);
+                assert!(!items.is_empty() && items.len() <= super::decoders::READY_ITEMS);
                 names.extend(items.into_iter().map(|item| match item {
                     ListItem::Object(object) => object.name().to_owned(),
                     ListItem::Undecodable(bad) => format!("!{} {}", bad.name, bad.path),

@@ -9,11 +9,12 @@ use informers_cache_core::{Object, ObjectName, ResourceVersion};
 use informers_objects::{Decode, DecodeError, MetaScan};
 use informers_reflector::{Error, WatchEvent};
 use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
 
-use super::MAX_BATCH;
+use super::decoders::{Decoded, Decoders};
 use crate::body::Body;
 use crate::content::Content;
-use crate::framing::{Event, EventSplitter, EventType, FramingError, Limits};
+use crate::framing::{EventSplitter, EventType, FramingError, Limits};
 use crate::status::failure_in;
 
 /// Reads one watch.
@@ -22,9 +23,9 @@ pub(super) struct WatchReader<T> {
     /// What has arrived and is not looked at yet.
     unread: Bytes,
     splitter: EventSplitter,
-    decode: Arc<dyn Decode<T>>,
+    decoders: Decoders<EventType, WatchEvent<T>>,
     deadline: Instant,
-    /// Why the watch ends after the events given last.
+    /// Why the watch ends after the events before.
     failed: Option<Error>,
     done: bool,
 }
@@ -35,12 +36,17 @@ impl<T: Object> WatchReader<T> {
         decode: Arc<dyn Decode<T>>,
         limits: Limits,
         deadline: Instant,
+        tasks: TaskTracker,
     ) -> Result<Self, Error> {
+        let is_expensive = decode.is_expensive();
+        let decode = Arc::new(move |event_type: &EventType, json: &[u8]| {
+            read_event(&*decode, event_type, json)
+        });
         Ok(Self {
             content: Content::of(response)?,
             unread: Bytes::new(),
             splitter: EventSplitter::new(limits),
-            decode,
+            decoders: Decoders::new(decode, is_expensive, tasks),
             deadline,
             failed: None,
             done: false,
@@ -50,31 +56,48 @@ impl<T: Object> WatchReader<T> {
     /// The next events; `None` at the end, be it the server's doing, a connection that
     /// ended (in the middle of an event too: that one is dropped), or the deadline.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<WatchEvent<T>>>, Error> {
-        let mut events = Vec::new();
         loop {
-            if events.is_empty() {
-                if let Some(error) = self.failed.take() {
-                    return Err(error);
+            self.take_in().await;
+            if !self.decoders.is_empty() {
+                // Nobody waits for a full batch.
+                let Decoded { objects, failed } = self.decoders.next().await;
+                if failed.is_some() {
+                    // Before whatever came later.
+                    self.failed = failed;
+                    self.done = true;
                 }
-                if self.done {
-                    return Ok(None);
+                if !objects.is_empty() {
+                    return Ok(Some(objects));
                 }
-            }
-            self.split(&mut events);
-            let is_over = self.failed.is_some() || self.done;
-            if !events.is_empty() && (is_over || events.len() >= MAX_BATCH) {
-                return Ok(Some(events));
-            }
-            if is_over {
                 continue;
+            }
+            if let Some(error) = self.failed.take() {
+                self.done = true;
+                return Err(error);
+            }
+            if self.done {
+                return Ok(None);
+            }
+            self.read().await;
+        }
+    }
+
+    /// Splits what is there already, while the decoders have room.
+    async fn take_in(&mut self) {
+        while !self.is_over() {
+            self.split();
+            if self.is_over() || !self.decoders.has_room() {
+                return;
             }
             match self.content.next_if_there().await {
                 Some(piece) => self.take(piece),
-                // Nobody waits for a full batch.
-                None if !events.is_empty() => return Ok(Some(events)),
-                None => self.read().await,
+                None => return,
             }
         }
+    }
+
+    fn is_over(&self) -> bool {
+        self.failed.is_some() || self.done
     }
 
     /// Waits for more, until the deadline.
@@ -106,19 +129,16 @@ impl<T: Object> WatchReader<T> {
         }
     }
 
-    /// Takes out the events that are complete, up to a batch. Those before a failure count.
-    fn split(&mut self, events: &mut Vec<WatchEvent<T>>) {
+    /// Takes out the events that are complete, as many as the decoders have room for. Those
+    /// before a failure count.
+    fn split(&mut self) {
         let mut input = &self.unread[..];
-        while events.len() < MAX_BATCH {
+        while self.decoders.has_room() {
             match self.splitter.next(&mut input) {
                 Ok(None) => break,
-                Ok(Some(event)) => match read_event(&*self.decode, &event) {
-                    Ok(event) => events.push(event),
-                    Err(error) => {
-                        self.failed = Some(error);
-                        break;
-                    }
-                },
+                Ok(Some(event)) => self
+                    .decoders
+                    .push(event.event_type, event.object.as_bytes()),
                 Err(error) => {
                     self.failed = Some(malformed(error));
                     break;
@@ -132,10 +152,10 @@ impl<T: Object> WatchReader<T> {
 
 fn read_event<T: Object>(
     decode: &dyn Decode<T>,
-    event: &Event<'_, '_>,
+    event_type: &EventType,
+    json: &[u8],
 ) -> Result<WatchEvent<T>, Error> {
-    let json = event.object.as_bytes();
-    match &event.event_type {
+    match event_type {
         EventType::Added => Ok(decode
             .decode(json)
             .map_or_else(undecodable, |object| Ok(WatchEvent::Added(object)))?),
