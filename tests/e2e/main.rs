@@ -12,6 +12,7 @@ mod target;
 mod control;
 mod probe;
 
+mod auth;
 mod basic;
 mod chaos;
 
@@ -54,7 +55,10 @@ async fn run_suite(environment: Environment) -> Result<bool> {
     let target = Arc::new(Target::connect(environment).await?);
     target.create_namespace().await?;
     match target.environment().suite.as_str() {
-        "basic" => basic::run(&target, &mut report).await,
+        "basic" => {
+            basic::run(&target, &mut report).await;
+            auth::run(&target, &mut report).await;
+        }
         "chaos" => chaos::run(&target, &mut report).await?,
         other => bail!("there is no suite {other:?}; there are basic and chaos"),
     }

@@ -57,6 +57,11 @@ impl Target {
         &self.environment
     }
 
+    /// The configuration of the suite's own user.
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+
     /// Plain requests, by a way of their own.
     pub(crate) fn api(&self) -> &RawApi {
         &self.api

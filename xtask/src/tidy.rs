@@ -2,6 +2,7 @@
 //!
 //! A rule returns what it found; nothing here changes a file.
 
+mod authentication;
 mod documents;
 mod layers;
 mod manifests;
@@ -51,6 +52,7 @@ const RULES: &[Rule] = &[
     documents::check,
     names::check,
     parity::check,
+    authentication::check,
 ];
 
 /// Prints every violation; an error if there is one.

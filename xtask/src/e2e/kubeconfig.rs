@@ -7,7 +7,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::json;
 
-/// Writes a kubeconfig for `server` with an admin's token and the authority's file.
+/// Writes a kubeconfig for `server` with the authority's file and two admins, one by token
+/// and one by the client certificate beside that file.
 pub(super) fn write(path: &Path, server: &str, authority: &Path, token: &str) -> Result<()> {
     let text = text(server, authority, token)?;
     create_private(path)
@@ -45,7 +46,13 @@ fn text(server: &str, authority: &Path, token: &str) -> Result<String> {
             "name": "e2e",
             "cluster": { "server": server, "certificate-authority": authority },
         }],
-        "users": [{ "name": "admin", "user": { "token": token } }],
+        "users": [
+            { "name": "admin", "user": { "token": token } },
+            { "name": "certified", "user": {
+                "client-certificate": authority.with_file_name("client.crt"),
+                "client-key": authority.with_file_name("client.key"),
+            } },
+        ],
         "contexts": [{ "name": "e2e", "context": { "cluster": "e2e", "user": "admin" } }],
         "current-context": "e2e",
     });
@@ -71,6 +78,7 @@ mod tests {
             "ca.crt"
         );
         assert_eq!(config["users"][0]["user"]["token"], "secret");
+        assert_eq!(config["users"][1]["user"]["client-key"], "client.key");
         assert_eq!(config["current-context"], config["contexts"][0]["name"]);
     }
 

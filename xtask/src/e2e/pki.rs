@@ -1,6 +1,7 @@
 //! The keys and certificates of a control plane that lives for one run.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,6 +11,8 @@ use rcgen::{
     KeyPair, KeyUsagePurpose,
 };
 use rustls::{ClientConfig, RootCertStore};
+
+use super::kubeconfig;
 
 /// A certificate authority of our own and what it signed.
 pub(super) struct Pki {
@@ -38,7 +41,29 @@ impl Pki {
         // The API server reads no public key out of a private one of this encoding.
         pki.write("service-account.pub", &key.public_key_pem())?;
         pki.issue_serving_certificate()?;
+        pki.issue_client_certificate()?;
         Ok(pki)
+    }
+
+    /// Writes a certificate that makes its owner an admin.
+    fn issue_client_certificate(&self) -> Result<()> {
+        let mut params = CertificateParams::default();
+        params
+            .distinguished_name
+            .push(DnType::CommonName, "certified");
+        params
+            .distinguished_name
+            .push(DnType::OrganizationName, "system:masters");
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let key = KeyPair::generate()?;
+        let certificate = params
+            .signed_by(&key, &self.authority)
+            .context("cannot sign the client certificate")?;
+        kubeconfig::create_private(&self.file("client.key"))
+            .and_then(|mut file| file.write_all(key.serialize_pem().as_bytes()))
+            .context("cannot write the client key")?;
+        self.write("client.crt", &certificate.pem())
     }
 
     /// Writes a new certificate for the loopback address; a running server takes it over.
@@ -96,6 +121,8 @@ mod tests {
             ("ca.crt", "CERTIFICATE"),
             ("serving.crt", "CERTIFICATE"),
             ("serving.key", "PRIVATE KEY"),
+            ("client.crt", "CERTIFICATE"),
+            ("client.key", "PRIVATE KEY"),
             ("service-account.key", "PRIVATE KEY"),
             ("service-account.pub", "PUBLIC KEY"),
         ] {

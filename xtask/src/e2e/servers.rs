@@ -289,6 +289,7 @@ fn apiserver_arguments(
         file("service-account-key-file", "service-account.pub"),
         file("service-account-signing-key-file", "service-account.key"),
         file("token-auth-file", "tokens.csv"),
+        file("client-ca-file", "ca.crt"),
     ]);
     if audit {
         arguments.extend([
