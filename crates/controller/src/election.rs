@@ -118,7 +118,8 @@ pub(crate) struct Election {
     standing: Standing,
     pending: Pending,
     next_attempt: Option<Instant>,
-    reported: Option<Option<String>>,
+    /// The holder that was told last; nobody holds a lease that was not seen.
+    reported: Option<String>,
     events: VecDeque<LeaderEvent>,
 }
 
@@ -334,8 +335,8 @@ impl Election {
         }
         let holder = holder(&lease).map(str::to_owned);
         self.lease = Some((lease, at));
-        if self.reported.as_ref() != Some(&holder) {
-            self.reported = Some(holder.clone());
+        if self.reported != holder {
+            self.reported.clone_from(&holder);
             self.events.push_back(LeaderEvent::NewLeader(holder));
         }
     }

@@ -24,7 +24,7 @@ impl Server {
             return Reply::Failed;
         }
         let written = match (call, &self.lease) {
-            (Call::Get, None) | (Call::Update(_), None) => return Reply::NotFound,
+            (Call::Get | Call::Update(_), None) => return Reply::NotFound,
             (Call::Get, Some(lease)) => return Reply::Lease(Box::new(lease.clone())),
             (Call::Create(_), Some(_)) => return Reply::Failed,
             (Call::Create(lease), None) => lease,
